@@ -6,6 +6,7 @@ one another. Attacks it stops: `"confirm": "false"` taken for yes, a default tak
 declined form whose content is used all the same, a password asked for in plain sight.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -155,18 +156,18 @@ def _refuse_secret(name: str) -> None:
 
 
 def _inlined(declared: Json, definitions: Json) -> Json:
-    reference = declared.get("$ref")
-    if reference is None and isinstance(items := declared.get("items"), dict):
-        return {**declared, "items": _inlined(items, definitions)} if "$ref" in items else declared
-    if reference is None:
-        return declared
-    target = definitions[reference.removeprefix("#/$defs/")]
-    inlined = {key: value for key, value in target.items() if key not in COMMON_KEYS}
-    return {**inlined, **{key: value for key, value in declared.items() if key != "$ref"}}
+    """Replace references by what they mean, and a single choice (`const`) by a short list."""
+    plain = dict(declared)
+    target = definitions[plain.pop("$ref").removeprefix("#/$defs/")] if "$ref" in plain else {}
+    plain = {key: target[key] for key in set(target) - COMMON_KEYS} | plain
+    if isinstance(plain.get("items"), dict):
+        plain["items"] = _inlined(plain["items"], definitions)
+    if isinstance(plain.get("const"), str):
+        plain["enum"] = [plain.pop("const")]
+    return plain
 
 
 def _property(name: str, declared: Json) -> Json:
-    declared = {("oneOf" if key == "anyOf_titled" else key): value for key, value in declared.items()}
     if not set(declared) <= ALLOWED_KEYS[_kind(name, declared)] | COMMON_KEYS:
         raise ValueError(f"{name}: a form cannot express {sorted(declared)}.")
     if declared.get("format", "email") not in FORMATS:
@@ -222,8 +223,8 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     input_responses: of this request; entries under other keys are not looked at (MRTR-15).
     Missing: no such key. Declined, Cancelled: whatever content came along is dropped (FORM-7).
     Accepted: ``content`` is valid for `model` under strict reading: no ``"yes"``, no ``1``
-    (FORM-1, FORM-12), no unknown field (FORM-8), every field that was asked present: a default
-    pre-fills the form and is not an answer (FORM-2). Malformed: everything else (FORM-3).
+    (FORM-1, FORM-12), no unknown field (FORM-8), every boolean present: a default pre-fills the
+    form and is not consent (FORM-2). Malformed: everything else (FORM-3).
     Errors: none; a bad answer is a result, not an exception.
     """
     if key not in input_responses:
@@ -242,13 +243,13 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
 def _read_content(model: type[BaseModel], content: Any, key: str) -> Answer:
     if not isinstance(content, dict) or not set(content) <= set(model.model_fields):
         return Malformed(f"{key}: content must hold the fields of the form and no others.")
-    if any(name not in content for name in _consents(model)):
+    if not _booleans(model) <= set(content):
         return Malformed(f"{key}: a default is not an answer.")
     try:
-        return Accepted(model.model_validate(content, strict=True))
+        return Accepted(model.model_validate_json(json.dumps(content), strict=True))
     except ValidationError:
         return Malformed(f"{key}: content does not fit the form.")
 
 
-def _consents(model: type[BaseModel]) -> set[str]:
+def _booleans(model: type[BaseModel]) -> set[str]:
     return {name for name, field in model.model_fields.items() if field.annotation is bool}

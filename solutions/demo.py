@@ -1,0 +1,331 @@
+"""The demo: everything that the finished server promises, one checkpoint for each promise.
+
+A checkpoint gets a fresh stage, sends real messages over loopback HTTP, and claims what must be
+true; one claim that is not makes the whole demo fail.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from server import Parts
+from stage import FORM, TEAM, Json, Reply, Stage, accept
+
+from kit.notes import BOB, Note
+from kit.parts import part_paths
+from kit.protocol import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SERVER_INFO, VERSION
+from kit.tape import compact
+
+Claims = Iterator[bool]
+REFUSED_STATE = {"reason": "invalid_request_state"}
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """One promise. rules: the ids that it rests on. play: acts on a stage, yields its claims."""
+
+    title: str
+    rules: tuple[str, ...]
+    play: Callable[[Stage], Claims]
+
+
+CHECKPOINTS: list[Checkpoint] = []
+
+
+def checkpoint(title: str, *rules: str) -> Callable[[Callable[[Stage], Claims]], None]:
+    """Add the decorated play to the demo."""
+    return lambda play: CHECKPOINTS.append(Checkpoint(title, rules, play))
+
+
+def failed(reply: Reply, code: int, data: Any = None) -> bool:
+    """Tell whether this is the error with this code and these data."""
+    return reply.error.get("code") == code and reply.error.get("data") == data
+
+
+def refused(reply: Reply) -> bool:
+    """Tell whether this is a tool result that refuses."""
+    return reply.result.get("isError") is True
+
+
+def done(reply: Reply) -> bool:
+    """Tell whether this is a finished result that does not refuse."""
+    return reply.result.get("resultType") == "complete" and reply.result.get("isError") is False
+
+
+def asks(reply: Reply) -> bool:
+    """Tell whether this is a question with a state."""
+    kind = reply.result.get("resultType")
+    return kind == "input_required" and {"inputRequests", "requestState"} <= set(reply.result)
+
+
+@checkpoint("server/discover says versions, capabilities and how long that holds", "DISC-2", "ENV-14")
+def _(stage: Stage) -> Claims:
+    reply = stage.send(stage.request("server/discover"))
+    yield reply.result["supportedVersions"] == ["2026-07-28"]
+    yield "tools" in reply.result["capabilities"] and "roots" not in reply.result["capabilities"]
+    yield reply.result["resultType"] == "complete" and reply.result["cacheScope"] == "public"
+    yield type(reply.result["ttlMs"]) is int and reply.result["ttlMs"] >= 0
+    yield set(reply.result["_meta"][SERVER_INFO]) >= {"name", "version"}
+
+
+@checkpoint("tools/list is the same to the byte and says that the tool destroys", "TOOL-3", "CACHE-1")
+def _(stage: Stage) -> Claims:
+    first, second = (stage.send(stage.request("tools/list")) for _ in range(2))
+    tool = first.result["tools"][0]
+    yield first.result == second.result and first.result["ttlMs"] >= 0
+    yield tool["name"] == "notes_delete" and tool["annotations"]["destructiveHint"] is True
+    yield tool["inputSchema"]["required"] == ["workspaceUri", "title"]
+
+
+@checkpoint("request 1 asks, request 2 under a fresh id deletes", "MRTR-3", "MRTR-10", "MRTR-12")
+def _(stage: Stage) -> Claims:
+    half, first = stage.parts.client_half, stage.delete()
+    exchange = half.Exchange("tools/call", first["params"], stage.next_id)
+    question = stage.send(exchange.first())
+    form = question.result["inputRequests"]["delete_choice"]["params"]["requestedSchema"]
+    yield form["properties"]["note_id"]["enum"] == ["draft-1", "draft-2"]
+    yield form["properties"]["confirm"]["type"] == "boolean"
+    yield isinstance(exchange.feed(question.message), half.Asked)
+    retry = exchange.answer({"delete_choice": accept("draft-2")})
+    reply = stage.send(retry)
+    yield done(reply) and reply.message["id"] != question.message["id"]
+    yield isinstance(exchange.feed(reply.message), half.Finished)
+    yield stage.ids() == {"agenda-1", "draft-1", "draft-3", "draft-4"}
+
+
+@checkpoint("a sibling whose name begins like the workspace is refused", "SCOPE-3")
+def _(stage: Stage) -> Claims:
+    yield refused(stage.send(stage.delete(workspace="file:///srv/notes/team-archive")))
+
+
+@checkpoint("an encoded traversal is refused", "SCOPE-2", "SCOPE-4")
+def _(stage: Stage) -> Claims:
+    yield refused(stage.send(stage.delete(workspace=TEAM + "/%2e%2e/team-archive")))
+
+
+@checkpoint("a workspace of another principal is refused", "SCOPE-14")
+def _(stage: Stage) -> Claims:
+    yield refused(stage.send(stage.delete(workspace="file:///srv/notes/alice"), BOB))
+    yield asks(stage.send(stage.delete(workspace="file:///srv/notes/alice")))
+
+
+@checkpoint("a changed title does not go with the old state", "STATE-4")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield failed(stage.answer(state, accept("agenda-1"), title="Agenda"), -32602, REFUSED_STATE)
+    yield done(stage.answer(state, accept()))
+
+
+@checkpoint("the state of another tool is refused", "STATE-4")
+def _(stage: Stage) -> Claims:
+    state, world = stage.parts.state, stage._shared
+    arguments = {"title": "Draft", "workspace": ["srv", "notes", "team"]}
+    states = {
+        tool: state.mint(
+            state.Origin("alice", "tools/call", tool, arguments, world.audience),
+            "delete_choice", ("draft-1",), world.ring, world.clock, world.randomness,
+        )
+        for tool in ("notes_archive", "notes_delete")
+    }
+    yield failed(stage.answer(states["notes_archive"], accept()), -32602, REFUSED_STATE)
+    yield done(stage.answer(states["notes_delete"], accept()))
+
+
+@checkpoint("a tampered state is refused", "STATE-3")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    middle = len(state) // 2
+    tampered = state[:middle] + ("A" if state[middle] != "A" else "B") + state[middle + 1 :]
+    yield failed(stage.answer(tampered, accept()), -32602, REFUSED_STATE)
+    yield done(stage.answer(state, accept()))
+
+
+@checkpoint("the state of another principal is refused", "STATE-4", "ELI-14")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield failed(stage.answer(state, accept(), BOB), -32602, REFUSED_STATE)
+    yield done(stage.answer(state, accept()))
+
+
+@checkpoint("a candidate outside the signed set is refused", "SEAL-15")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield failed(stage.answer(state, accept("agenda-1")), -32602)
+    yield "agenda-1" in stage.ids() and done(stage.answer(state, accept()))
+
+
+@checkpoint("a note that moved away while the user was thinking stays", "ONCE-14")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    stage.notes.put(Note("draft-1", "Draft", "file:///srv/notes/team-archive/draft-1.md"))
+    yield refused(stage.answer(state, accept())) and "draft-1" in stage.ids()
+    yield done(stage.answer(state, accept("draft-2")))
+
+
+@checkpoint("an expired state is refused", "SEAL-6")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    stage.clock.advance(119)
+    yield asks(stage.answer(state, None))
+    stage.clock.advance(1)
+    yield failed(stage.answer(state, accept()), -32602, REFUSED_STATE) and len(stage.ids()) == 5
+
+
+@checkpoint("a replay on a second server object is refused", "STATE-5", "ONCE-10")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield done(stage.answer(state, accept()))
+    replay = stage.answer(state, accept("draft-2"), server=1)
+    yield failed(replay, -32602, REFUSED_STATE) and "draft-2" in stage.ids()
+
+
+@checkpoint("decline spends the state, and the tool can be asked again", "ONCE-4", "ONCE-11")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield done(stage.answer(state, {"action": "decline"})) and len(stage.ids()) == 5
+    yield failed(stage.answer(state, accept()), -32602, REFUSED_STATE) and len(stage.ids()) == 5
+    yield done(stage.answer(stage.ask(), accept()))
+
+
+@checkpoint("cancel leaves the state usable", "ONCE-3")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield done(stage.answer(state, {"action": "cancel"})) and len(stage.ids()) == 5
+    yield done(stage.answer(state, accept())) and "draft-1" not in stage.ids()
+
+
+@checkpoint("a malformed answer is an error and leaves the state usable", "MRTR-17", "FORM-1")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    for wrong in (accept(confirm="yes"), accept(confirm=1), {"action": "ok"}, {"action": "accept"}):
+        yield failed(stage.answer(state, wrong), -32602) and len(stage.ids()) == 5
+    yield done(stage.answer(state, accept()))
+
+
+@checkpoint("accept with confirm false deletes nothing and spends the state", "ONCE-4")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    yield done(stage.answer(state, accept(confirm=False))) and len(stage.ids()) == 5
+    yield failed(stage.answer(state, accept()), -32602, REFUSED_STATE) and len(stage.ids()) == 5
+
+
+@checkpoint("a missing answer is asked for again", "MRTR-16", "ROUND-6")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    again = stage.answer(state, None)
+    yield asks(again) and done(stage.answer(again.result["requestState"], accept()))
+
+
+@checkpoint("a first call that brings its own accept is asked, not obeyed", "ROUND-1")
+def _(stage: Stage) -> Claims:
+    call = stage.delete(inputResponses={"delete_choice": accept()})
+    yield asks(stage.send(call)) and len(stage.ids()) == 5
+
+
+@checkpoint("a client that cannot show a form is told so", "ENV-13", "ERR-7", "ELI-2")
+def _(stage: Stage) -> Claims:
+    needed = {"requiredCapabilities": FORM}
+    for capabilities in ({}, {"elicitation": {"url": {}}}):
+        reply = stage.send(stage.delete(capabilities=capabilities))
+        yield failed(reply, -32021, needed) and reply.status == 400
+    yield asks(stage.send(stage.delete(capabilities={"elicitation": {}})))
+
+
+@checkpoint("a version that is missing or no string is invalid", "ENV-11")
+def _(stage: Stage) -> Claims:
+    for version in (None, 20260728):
+        call = stage.delete()
+        call["params"]["_meta"].pop(PROTOCOL_VERSION)
+        if version is not None:
+            call["params"]["_meta"][PROTOCOL_VERSION] = version
+        reply = stage.send(call)
+        yield failed(reply, -32602) and reply.message["id"] == call["id"]
+    call = stage.delete()
+    del call["params"]["_meta"][CLIENT_CAPABILITIES]
+    reply = stage.send(call)
+    yield failed(reply, -32602) and reply.status == 400
+
+
+@checkpoint("a version that is not served is named beside those that are", "VER-1", "ERR-8")
+def _(stage: Stage) -> Claims:
+    call = stage.delete()
+    call["params"]["_meta"][PROTOCOL_VERSION] = "2031-01-01"
+    reply = stage.send(call)
+    told = {"supported": ["2026-07-28"], "requested": "2031-01-01"}
+    yield failed(reply, -32022, told) and reply.status == 400
+
+
+@checkpoint("headers that contradict the body are refused", "HTTP-8", "ERR-6")
+def _(stage: Stage) -> Claims:
+    headers, call = stage._headers, stage.delete()
+    stage._headers = lambda message, who: {**headers(message, who), "Mcp-Name": "notes_list"}
+    reply = stage.send(call)
+    stage._headers = headers
+    yield failed(reply, -32020) and reply.status == 400
+    yield asks(stage.send(call))
+
+
+@checkpoint("a tools/call without an id runs nothing and gets no answer", "ENV-6", "HTTP-11")
+def _(stage: Stage) -> Claims:
+    state = stage.ask()
+    call = stage.delete(inputResponses={"delete_choice": accept()}, requestState=state)
+    del call["id"]
+    reply = stage.send(call)
+    yield reply == Reply(202, None) and len(stage.ids()) == 5
+    yield done(stage.answer(state, accept()))
+
+
+def hold(point: Checkpoint, parts: Parts) -> tuple[bool, str]:
+    """Play one checkpoint on a fresh stage; return whether it holds, and what travelled."""
+    stage, claims, bug = Stage(parts), [], ""
+    try:
+        claims = list(point.play(stage))
+    except Exception as error:
+        bug = f"\n   the checkpoint could not go on: {type(error).__name__}: {error}"
+    finally:
+        stage.close()
+    shown = "\n".join(
+        f"   {entry.sender} → {entry.receiver}: {compact(_shown(entry.message))}"
+        for entry in stage.tape.entries
+    )
+    return bool(claims) and not bug and all(claims), shown + bug
+
+
+def _shown(message: Any) -> Any:
+    """Leave out what is the same in every message; show capabilities and versions that are not."""
+    if not isinstance(message, dict):
+        return message
+    shown = {name: _shown(member) for name, member in message.items() if name != "jsonrpc"}
+    shown.pop("_meta", None)
+    said = _unusual(message["_meta"]) if isinstance(message.get("_meta"), dict) else {}
+    return {**shown, "_meta": said} if said else shown
+
+
+def _unusual(meta: Json) -> Json:
+    usual = {PROTOCOL_VERSION: VERSION, CLIENT_CAPABILITIES: FORM}
+    said = {name.rpartition("/")[2]: meta.get(name, "(missing)") for name in usual if meta.get(name) != usual[name]}
+    return {} if SERVER_INFO in meta else said
+
+
+def main() -> int:
+    """Play all checkpoints; 0 when all hold, 1 otherwise."""
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    parts = Parts(part_paths(os.environ.get("PARTS", "solutions")))
+    print("notes_delete over HTTP on 127.0.0.1. Each request also carries _meta with the version and")
+    print("the client's capabilities; it is shown where it is not the usual one.\n")
+    kept = 0
+    for number, point in enumerate(CHECKPOINTS, 1):
+        holds, shown = hold(point, parts)
+        kept += holds
+        mark = "✓ holds " if holds else "✗ FAILS "
+        if colour:
+            mark = f"\x1b[{32 if holds else 31}m{mark}\x1b[0m"
+        print(f"{number:>2} {point.title}\n{shown}\n   {mark} {' '.join(point.rules)}\n")
+    print(f"{kept} of {len(CHECKPOINTS)} checkpoints hold.")
+    return 0 if kept == len(CHECKPOINTS) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

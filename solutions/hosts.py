@@ -1,0 +1,89 @@
+"""The two hosts of the notes server: stdio for one user, HTTP on loopback for several."""
+
+import getpass
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from server import NotesServer, Parts, World
+
+from kit.clock import SystemClock
+from kit.http_loop import HttpLoop
+from kit.notes import ALICE, GRANTS, example_notes
+from kit.parts import ROOT, part_paths
+from kit.principal import Principal
+from kit.randomness import SystemRandomness
+from kit.secrets_file import Secrets, SecretsUnusable, load_or_make, save
+from kit.stdio_loop import run_stdio
+
+SECRETS = ROOT / ".lab" / "server.json"
+
+
+def say(line: str) -> None:
+    """Tell the operator something; on stdio, stdout belongs to the protocol (STDIO-1)."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def build(parts: str, secrets: Secrets, user: str) -> tuple[NotesServer, Parts]:
+    """Return the server and its parts. user: gets the workspaces that the examples grant Alice."""
+    made = Parts(_told(part_paths(parts), parts))
+    notes, clock, randomness = example_notes(), SystemClock(), SystemRandomness()
+    ring = made.state.KeyRing(secrets.keys, secrets.signer)
+    store = made.replay.ReplayStore(notes, clock)
+    grants = {**GRANTS, user: GRANTS[ALICE]}
+    return NotesServer(made, World(notes, grants, ring, store, clock, randomness), say), made
+
+
+def _told(paths: dict[str, Path], parts: str) -> dict[str, Path]:
+    if parts != "solutions":
+        for part, path in paths.items():
+            owner = "the finished one" if path.is_relative_to(ROOT / "solutions") else "yours"
+            say(f"part {part}: {owner} ({path.relative_to(ROOT)})")
+    return paths
+
+
+def serve_stdio(parts: str, secrets: Secrets) -> int:
+    """Serve the operating-system user on stdin and stdout until stdin ends (STDIO-5)."""
+    user = Principal(getpass.getuser(), frozenset({"notes"}))
+    server, _ = build(parts, secrets, user.subject)
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print must not break the wire
+    run_stdio(lambda line: server.answer_line(line, user), source, sink)
+    return 0
+
+
+def serve_http(parts: str, secrets: Secrets, port: int, ready: Callable[[HttpLoop], None]) -> int:
+    """Serve bearer tokens on 127.0.0.1 until SIGINT or SIGTERM. ready: called once it listens."""
+    server, made = build(parts, secrets, ALICE)
+    behind = made.edge.Server(made.envelope.decode, server.handle, made.envelope.failure)
+    loop = HttpLoop(lambda request: made.edge.respond(request, settings, behind), port)
+    hosts = frozenset({f"127.0.0.1:{loop.port}", f"localhost:{loop.port}"})
+    settings = made.edge.Edge(hosts, secrets.tokens)
+    stop: Any = lambda *_: threading.Thread(target=loop.shutdown).start()  # noqa: E731
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    ready(loop)
+    loop.serve_forever()
+    loop.server_close()
+    return 0
+
+
+def main(transport: str, parts: str, port: int, token_for: str | None) -> int:
+    """Serve; 2 when something that the operator can mend stands in the way."""
+    try:
+        secrets = load_or_make(SECRETS, SystemRandomness())
+        if transport == "stdio":
+            return serve_stdio(parts, secrets)
+        if token_for or not secrets.tokens:
+            subject = token_for or ALICE
+            token = secrets.issue(subject, frozenset({"notes"}), SystemRandomness())
+            save(SECRETS, secrets)
+            say(f"Bearer token for {subject}, shown once: {token}")
+        address = "http://127.0.0.1:{}/mcp, until you press Ctrl-C"
+        return serve_http(parts, secrets, port, lambda loop: say(address.format(loop.port)))
+    except (SecretsUnusable, OSError) as trouble:
+        say(f"The server did not start: {trouble}")
+        return 2

@@ -1,0 +1,155 @@
+"""The demo's stage: real servers on loopback, a world that is new for each checkpoint, two users."""
+
+import hashlib
+import http.client
+import json
+import threading
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from server import NotesServer, Parts, World
+
+from kit.clock import FrozenClock
+from kit.http_loop import HttpLoop
+from kit.notes import ALICE, BOB, GRANTS, Notes, example_notes
+from kit.principal import Principal
+from kit.protocol import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, VERSION
+from kit.randomness import SeededRandomness
+from kit.tape import Tape
+
+Json = dict[str, Any]
+
+FORM: Json = {"elicitation": {"form": {}}}
+TEAM = "file:///srv/notes/team"
+TOKENS = {ALICE: "alice-demo-token", BOB: "bob-demo-token"}
+NAME_FIELD = {"tools/call": "name", "resources/read": "uri"}
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back. status: of HTTP. message: the JSON body, or None when it was empty."""
+
+    status: int
+    message: Any
+
+    @property
+    def result(self) -> Json:
+        """The result, or an empty object when this is an error."""
+        return (self.message or {}).get("result", {})
+
+    @property
+    def error(self) -> Json:
+        """The error, or an empty object when this is a result."""
+        return (self.message or {}).get("error", {})
+
+
+class Stage:
+    """Two server objects that share one world, and a client that can say anything to them.
+
+    parts: the parts under show.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.clock = FrozenClock()
+        self.notes: Notes = example_notes()
+        self.tape = Tape(self.clock)
+        self.log: list[str] = []
+        self._ids = count(1)
+        self._loops = [self._open(self._world()) for _ in range(1)]
+        self._loops.append(self._open(self._shared))
+        self._lines = [http.client.HTTPConnection("127.0.0.1", each.port) for each in self._loops]
+
+    def _world(self) -> World:
+        randomness = SeededRandomness("demo")
+        ring = self.parts.state.KeyRing({"k1": randomness.token_bytes(32)}, "k1")
+        store = self.parts.replay.ReplayStore(self.notes, self.clock)
+        self._shared = World(self.notes, GRANTS, ring, store, self.clock, randomness)
+        return self._shared
+
+    def _open(self, world: World) -> HttpLoop:
+        server = NotesServer(self.parts, world, self.log.append)
+        tokens = {
+            hashlib.sha256(token.encode()).hexdigest(): Principal(name, frozenset({"notes"}))
+            for name, token in TOKENS.items()
+        }
+        envelope, edge = self.parts.envelope, self.parts.edge
+        behind = edge.Server(envelope.decode, server.handle, envelope.failure)
+        loop = HttpLoop(lambda request: edge.respond(request, settings, behind))
+        settings = edge.Edge(frozenset({f"127.0.0.1:{loop.port}"}), tokens)
+        threading.Thread(target=loop.serve_forever, args=(0.02,), daemon=True).start()
+        return loop
+
+    def close(self) -> None:
+        """End the connections and the servers."""
+        for line in self._lines:
+            line.close()
+        for loop in self._loops:
+            loop.shutdown()
+            loop.server_close()
+
+    def next_id(self) -> int:
+        """A request id that was not used before on this stage."""
+        return next(self._ids)
+
+    def ids(self) -> set[str]:
+        """The ids of the notes that exist now."""
+        return {note.id for note in self.notes}
+
+    def request(self, method: str, capabilities: Any = FORM, **params: Any) -> Json:
+        """A request with an envelope of its own; `params` go beside ``_meta``."""
+        meta = {
+            PROTOCOL_VERSION: VERSION,
+            CLIENT_CAPABILITIES: capabilities,
+            CLIENT_INFO: {"name": "lab-client", "version": "0.1.0"},
+        }
+        params = {**params, "_meta": meta}
+        return {"jsonrpc": "2.0", "id": self.next_id(), "method": method, "params": params}
+
+    def delete(self, title: str = "Draft", workspace: str = TEAM, **params: Any) -> Json:
+        """A ``tools/call`` of ``notes_delete``."""
+        arguments = {"workspaceUri": workspace, "title": title}
+        return self.request("tools/call", name="notes_delete", arguments=arguments, **params)
+
+    def send(self, message: Json, who: str = ALICE, server: int = 0) -> Reply:
+        """Send one message over HTTP with the headers that belong to it; record both ways."""
+        label = "server" if server == 0 else "second server"
+        self.tape.record(who, label, message)
+        line = self._lines[server]
+        line.request("POST", "/mcp", json.dumps(message), self._headers(message, who))
+        response = line.getresponse()
+        body = response.read()
+        answer = json.loads(body) if body else None
+        self.tape.record(label, who, answer)
+        return Reply(response.status, answer)
+
+    def _headers(self, message: Json, who: str) -> dict[str, str]:
+        params = message.get("params", {})
+        meta = params.get("_meta", {})
+        headers = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            "Authorization": f"Bearer {TOKENS[who]}",
+            "MCP-Protocol-Version": str(meta.get(PROTOCOL_VERSION, VERSION)),
+            "Mcp-Method": message["method"],
+        }
+        if field := NAME_FIELD.get(message["method"]):
+            headers["Mcp-Name"] = params[field]
+        return headers
+
+    def ask(self, who: str = ALICE, **params: Any) -> str:
+        """Start a deletion and return the ``requestState`` that came with the question."""
+        return self.send(self.delete(**params), who).result["requestState"]
+
+    def answer(self, state: str, response: Any, who: str = ALICE, **params: Any) -> Reply:
+        """Send the retry that brings `response` to the question, with `state`."""
+        server = params.pop("server", 0)
+        responses = {} if response is None else {"delete_choice": response}
+        retry = self.delete(inputResponses=responses, requestState=state, **params)
+        return self.send(retry, who, server)
+
+
+def accept(note_id: str = "draft-1", confirm: Any = True) -> Json:
+    """The response of a user who submits the form."""
+    return {"action": "accept", "content": {"note_id": note_id, "confirm": confirm}}

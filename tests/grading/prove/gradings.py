@@ -1,0 +1,60 @@
+"""Gradings as futures: each submission is graded once, however many properties ask about it."""
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit.registry import Step
+
+from grading.prove.lab import Grade, Lab
+from grading.prove.submissions import Rotten, Submission, materialise
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check said. word: pass, fail, not started, not runnable here, unproven."""
+
+    word: str
+    text: str = ""
+
+
+Verdicts = dict[str, Verdict]
+UNPROVEN = Verdict("unproven", "the grader gave no verdict on this check")
+NOT_HERE = "not runnable here"
+
+
+def grade_folder(
+    grade: Grade, parts: Path, step: int, checks: tuple[str, ...] | None
+) -> Verdicts:
+    """Grade one step of one folder, in a process of the pool."""
+    report = grade(parts, steps=[step], checks=None if checks is None else list(checks))
+    return {result.check: Verdict(result.verdict, result.text) for result in report.results}
+
+
+def start_grading(
+    lab: Lab, parts: Path, step: Step, checks: Iterable[str] | None = None
+) -> "Future[Verdicts]":
+    """Queue the grading of one step of a folder of parts; all its checks unless some are named."""
+    chosen = None if checks is None else tuple(checks)
+    return lab.pool.submit(grade_folder, lab.grade, parts, step.number, chosen)
+
+
+def of_submission(
+    lab: Lab, submission: Submission, checks: Iterable[str] | None = None
+) -> "Future[Verdicts]":
+    """The grading of a kept submission; `.result()` raises Rotten when it does not apply."""
+    return lab.once(
+        f"grading of {submission.where}", lambda: _started(lab, submission, checks)
+    )
+
+
+def _started(
+    lab: Lab, submission: Submission, checks: Iterable[str] | None
+) -> "Future[Verdicts]":
+    try:
+        return start_grading(lab, materialise(lab, submission), submission.step, checks)
+    except Rotten as rotten:
+        failed: Future[Verdicts] = Future()
+        failed.set_exception(rotten)
+        return failed
