@@ -13,10 +13,15 @@ from grading.prove.submissions import Rotten, Submission, materialise
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one check said. word: pass, fail, not started, not runnable here, unproven."""
+    """What one check said.
+
+    word: pass, fail, not started, not runnable here, unproven. text: as the learner reads it.
+    crashed: the part could not even be loaded.
+    """
 
     word: str
     text: str = ""
+    crashed: bool = False
 
 
 Verdicts = dict[str, Verdict]
