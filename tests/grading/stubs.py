@@ -6,8 +6,10 @@ written unless `write_stubs` is called.
 """
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from kit.registry import Step, read_registry
 
 from grading.stub_lines import SourceLines, empty_body, first_line, last_line, narrow_import
 from grading.stub_names import (
@@ -45,28 +47,30 @@ def stub_text(source: str, exercises: dict[str, str]) -> str:
     return lines.result()
 
 
-def stub_source(step: Any, part: str, solutions: Path = ROOT / "solutions") -> str:
+def stub_source(step: Step, part: str, root: Path = ROOT) -> str:
     """Return the stub of one part.
 
-    step: its entry in the registry (`kit.registry`). part: module name. solutions: folder with
-    ``stepNN_slug/<part>.py``.
+    step: its entry in the registry (`kit.registry`). part: module name. root: a lab's folder, with
+    ``solutions/stepNN_slug/<part>.py``.
     Errors: NoStub as `stub_text`; FileNotFoundError when there is no solution.
     """
-    path = solutions / folder_of(step) / f"{part}.py"
+    path = root / "solutions" / step.folder / f"{part}.py"
     try:
         return stub_text(path.read_text(encoding="utf-8"), exercises_of(step, part))
     except NoStub as refusal:
-        raise NoStub(f"{folder_of(step)}/{part}.py: {refusal}") from None
+        raise NoStub(f"{step.folder}/{part}.py: {refusal}") from None
 
 
-def write_stubs(steps: Any, lessons: Path, solutions: Path = ROOT / "solutions") -> list[Path]:
-    """Write the stub of every part of `steps` below `lessons`; return the paths written.
+def write_stubs(root: Path = ROOT, steps: Iterable[Step] | None = None) -> list[Path]:
+    """Write the stub of every part below ``lessons`` of a lab; return the paths written.
 
-    Whatever stands there is overwritten: ask the learner first. Errors: as `stub_source`, before
-    anything is written.
+    steps: all of the lab's registry unless given. Whatever stands there is overwritten: ask the
+    learner first. Errors: as `stub_source`, before anything is written.
     """
+    if steps is None:
+        steps = read_registry(root / "lessons" / "lab.toml").steps
     stubs = {
-        lessons / folder_of(step) / f"{part}.py": stub_source(step, part, solutions)
+        root / "lessons" / step.folder / f"{part}.py": stub_source(step, part, root)
         for step in steps
         for part in step.parts
     }
@@ -89,12 +93,7 @@ def started(text: str, exercises: dict[str, str]) -> list[str]:
     return [name for name in exercises if not _is_todo(find_function(tree, name))]
 
 
-def folder_of(step: Any) -> str:
-    """``step02_scope``."""
-    return f"step{step.number:02}_{step.slug}"
-
-
-def exercises_of(step: Any, part: str) -> dict[str, str]:
+def exercises_of(step: Step, part: str) -> dict[str, str]:
     """Function to ``"2.1: Title"`` for every exercise of that part."""
     return {
         function: f"{exercise.id}: {exercise.title}"

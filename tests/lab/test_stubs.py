@@ -4,10 +4,10 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from grading.stubs import NoStub, started, stub_source, stub_text, write_stubs
+from kit.registry import Exercise, Step
 
 SOLUTION = '''"""What the module promises."""
 
@@ -214,7 +214,9 @@ def test_future_imports_and_star_imports_stay() -> None:
 
 
 def test_todo_is_imported_in_its_place_among_the_kits() -> None:
-    source = "from kit.notes import Note\nfrom kit.zoo import Bear\n\n\ndef f() -> Note:\n    Bear()\n"
+    source = (
+        "from kit.notes import Note\nfrom kit.zoo import Bear\n\n\ndef f() -> Note:\n    Bear()\n"
+    )
     assert stub_text(source, {"f": "t"}).startswith(
         "from kit.notes import Note\nfrom kit.todo import todo\n\n\n"
     )
@@ -247,14 +249,14 @@ def test_only_a_body_of_one_todo_was_not_started() -> None:
 
 
 def test_stubs_are_written_below_lessons_for_every_part(tmp_path: Path) -> None:
-    exercise = SimpleNamespace(id="2.1", title="Plain", part="shop", functions=["plain"])
-    step = SimpleNamespace(number=2, slug="shop", parts=["shop"], exercises=[exercise])
+    exercise = Exercise("2.1", "Plain", "shop", ("plain",), "core", 5, 2, ())
+    step = Step(2, "shop", "Shop", ("shop",), 60, (exercise,))
     solutions = tmp_path / "solutions"
     (solutions / "step02_shop").mkdir(parents=True)
     (solutions / "step02_shop" / "shop.py").write_text("def plain():\n    return 1\n")
-    [written] = write_stubs([step], tmp_path / "lessons", solutions)
+    [written] = write_stubs(tmp_path, [step])
     assert written == tmp_path / "lessons" / "step02_shop" / "shop.py"
-    assert written.read_text() == stub_source(step, "shop", solutions)
+    assert written.read_text() == stub_source(step, "shop", tmp_path)
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("ruff"), reason="ruff is in the dev group")

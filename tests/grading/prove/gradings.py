@@ -29,9 +29,7 @@ UNPROVEN = Verdict("unproven", "the grader gave no verdict on this check")
 NOT_HERE = "not runnable here"
 
 
-def grade_folder(
-    grade: Grade, parts: Path, step: int, checks: tuple[str, ...] | None
-) -> Verdicts:
+def grade_folder(grade: Grade, parts: Path, step: int, checks: tuple[str, ...] | None) -> Verdicts:
     """Grade one step of one folder, in a process of the pool."""
     report = grade(parts, steps=[step], checks=None if checks is None else list(checks))
     return {result.check: Verdict(result.verdict, result.text) for result in report.results}
@@ -49,14 +47,10 @@ def of_submission(
     lab: Lab, submission: Submission, checks: Iterable[str] | None = None
 ) -> "Future[Verdicts]":
     """The grading of a kept submission; `.result()` raises Rotten when it does not apply."""
-    return lab.once(
-        f"grading of {submission.where}", lambda: _started(lab, submission, checks)
-    )
+    return lab.once(f"grading of {submission.where}", lambda: _started(lab, submission, checks))
 
 
-def _started(
-    lab: Lab, submission: Submission, checks: Iterable[str] | None
-) -> "Future[Verdicts]":
+def _started(lab: Lab, submission: Submission, checks: Iterable[str] | None) -> "Future[Verdicts]":
     try:
         return start_grading(lab, materialise(lab, submission), submission.step, checks)
     except Rotten as rotten:

@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +12,6 @@ from kit.registry import Step
 
 from grading.prove.processes import TIME_LIMIT, Completed, clean_environment, run_program
 from grading.prove.tree import clean_copy, listed_files
-from grading.stubs import folder_of
 
 Grade = Callable[..., Any]
 
@@ -87,7 +86,9 @@ class Lab:
 
     def relative(self, path: Path) -> str:
         """A path as it is written in a shortfall."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        return (
+            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        )
 
 
 def imports_of(copy: Path) -> tuple[Path, Path]:
@@ -97,12 +98,9 @@ def imports_of(copy: Path) -> tuple[Path, Path]:
 
 def checks_of(step: Step) -> dict[str, tuple[str, ...]]:
     """Requirement ids by check, for every exercise of a step."""
-    checks: Mapping[str, tuple[str, ...]] = {}
-    for exercise in step.exercises:
-        checks = {**checks, **{name: tuple(ids) for name, ids in exercise.checks.items()}}
-    return dict(checks)
+    return {check.test: check.requirements for check in step.checks}
 
 
 def step_folder(lab: Lab, top: str, step: Step) -> Path:
     """``tests/known_bad/step02_scope`` for top ``tests/known_bad``."""
-    return lab.root / top / folder_of(step)
+    return lab.root / top / step.folder

@@ -37,10 +37,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Property:
-    """One line of the gate. prove: looks at the lab; `slow` ones start first."""
+    """One line of the gate.
+
+    prove: looks at the lab; the first line of its docstring is the promise. slow: starts first.
+    """
 
     name: str
-    promise: str
     prove: Callable[["Lab"], Outcome]
     slow: bool = False
 

@@ -7,7 +7,6 @@ from grading.prove.gradings import NOT_HERE, UNPROVEN, Verdict, Verdicts, of_sub
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import Rotten, Submission, known_bad, unknown_checks
-from grading.stubs import folder_of
 
 LONGEST_FAILURE = 12
 FAILURE_PARTS = ("sent", "got", "rule", "look at")
@@ -33,7 +32,7 @@ def every_check_catches_one(lab: Lab) -> Outcome:
     every = [(step, check) for step in lab.steps for check in checks_of(step)]
     idle = [(step, check) for step, check in every if (step.number, check) not in caught]
     shortfalls = [
-        Shortfall(f"tests/{folder_of(step)}::{check}", "no known-bad submission fails it.")
+        Shortfall(f"tests/{step.folder}::{check}", "no known-bad submission fails it.")
         for step, check in idle
     ]
     good = len(every) - len(idle)
@@ -86,7 +85,9 @@ def _shortfalls(submission: Submission, future: "Future[Verdicts]") -> list[Shor
 
 
 def _flaws_of_head(submission: Submission) -> list[str]:
-    missing = [key for key in ("title", "why", "source", "caught_by") if not submission.head.get(key)]
+    missing = [
+        key for key in ("title", "why", "source", "caught_by") if not submission.head.get(key)
+    ]
     flaws = [f"its head has no {key}." for key in missing]
     unknown = unknown_checks(submission, submission.caught_by)
     return flaws + [f"it names {check}, which is no check of this step." for check in unknown]
@@ -98,7 +99,9 @@ def _flaw_of_verdict(check: str, verdict: Verdict, submission: Submission) -> li
     if verdict.word not in ("fail", NOT_HERE):
         return [f"{check} should fail and says “{verdict.word}”."]
     if verdict.crashed and not _may_crash(submission):
-        return [f"{check} fails only because the part cannot be loaded; its head has no crashes = true."]
+        return [
+            f"{check} fails only because the part cannot be loaded; its head has no crashes = true."
+        ]
     return []
 
 

@@ -27,7 +27,6 @@ def prove_all(
             outcome = running[item.name].result()
             _print(item, outcome, say)
             fallen += [item.name] if outcome.shortfalls else []
-    say(_verdict(len(properties), len(fallen)))
     return fallen
 
 
@@ -37,7 +36,9 @@ def judged(item: Property, lab: Lab) -> Outcome:
         outcome = item.prove(lab)
     except Exception as crash:
         cause = f"the machinery of this property broke: {type(crash).__name__}: {crash}"
-        return Outcome("could not be looked at", 0, (Shortfall(item.name, " ".join(cause.split())),))
+        return Outcome(
+            "could not be looked at", 0, (Shortfall(item.name, " ".join(cause.split())),)
+        )
     if outcome.proved or outcome.shortfalls or outcome.excuse:
         return outcome
     nothing = Shortfall(item.name, "there was nothing to prove, which proves nothing.")
@@ -54,11 +55,3 @@ def _print(item: Property, outcome: Outcome, say: Callable[[str], None]) -> None
         say(f"    {shortfall}")
     if len(outcome.shortfalls) > LISTED:
         say(f"    … and {len(outcome.shortfalls) - LISTED} more")
-
-
-def _verdict(total: int, fallen: int) -> str:
-    if fallen:
-        return f"prove: {fallen} of {total} properties fall short"
-    return f"prove: all {total} properties hold"
-
-

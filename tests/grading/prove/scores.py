@@ -1,10 +1,16 @@
 """Stubs score nothing, solutions and alternatives score everything."""
 
-from grading.prove.gradings import NOT_HERE, UNPROVEN, Verdict, Verdicts, of_submission, start_grading
+from grading.prove.gradings import (
+    NOT_HERE,
+    UNPROVEN,
+    Verdict,
+    Verdicts,
+    of_submission,
+    start_grading,
+)
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import Rotten, alternatives
-from grading.stubs import folder_of
 
 
 def stubs_pass_nothing(lab: Lab) -> Outcome:
@@ -19,7 +25,7 @@ def stubs_pass_nothing(lab: Lab) -> Outcome:
             total += 1
             passed += verdict.word == "pass"
             if verdict.word not in ("not started", NOT_HERE):
-                where = f"tests/{folder_of(step)}::{check}"
+                where = f"tests/{step.folder}::{check}"
                 shortfalls.append(Shortfall(where, f"on the stub it says “{verdict.word}”."))
     return Outcome(f"{passed} of {total} checks passed", total, tuple(shortfalls))
 
@@ -35,8 +41,8 @@ def solutions_pass_everything(lab: Lab) -> Outcome:
         verdicts = future.result()
         total += len(checks_of(step))
         passed += sum(verdict.word == "pass" for verdict in of_step(verdicts, checks_of(step)))
-        shortfalls += rejected(f"tests/{folder_of(step)}", verdicts, checks_of(step))
-        notes += not_here(f"tests/{folder_of(step)}", verdicts, checks_of(step))
+        shortfalls += rejected(f"tests/{step.folder}", verdicts, checks_of(step))
+        notes += not_here(f"tests/{step.folder}", verdicts, checks_of(step))
     return Outcome(f"{passed} of {total} checks passed", total, tuple(shortfalls), tuple(notes))
 
 

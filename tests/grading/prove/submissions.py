@@ -15,7 +15,6 @@ from typing import Any
 from kit.registry import Step
 
 from grading.prove.lab import Lab, checks_of, step_folder
-from grading.stubs import folder_of
 
 KNOWN_BAD, ALTERNATIVES, CHEATS = "tests/known_bad", "tests/alternatives", "tests/cheats"
 
@@ -73,13 +72,13 @@ def cheats(lab: Lab) -> list[Submission]:
 
 
 def read_head(path: Path) -> dict[str, Any]:
-    """The TOML of a submission; empty when there is none. Errors: Rotten when it is not TOML."""
+    """The TOML of a submission: empty when there is none, and ``rotten`` when it is not TOML."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Rotten(f"{path.name} is not TOML: {error}.") from None
+        return {"rotten": f"{path.name} is not TOML: {error}."}
 
 
 def materialise(lab: Lab, submission: Submission) -> Path:
@@ -87,9 +86,12 @@ def materialise(lab: Lab, submission: Submission) -> Path:
 
     Errors: Rotten when it does not apply any more or does not compile.
     """
+    if "rotten" in submission.head:
+        raise Rotten(submission.head["rotten"])
     target = lab.folder(submission.source.stem)
-    own = target / folder_of(submission.step)
-    shutil.copytree(step_folder(lab, "solutions", submission.step), own)
+    own = target / submission.step.folder
+    ignore = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(step_folder(lab, "solutions", submission.step), own, ignore=ignore)
     if submission.is_edit:
         _apply_edits(submission, own)
     else:

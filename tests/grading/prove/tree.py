@@ -4,9 +4,10 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from grading.stubs import folder_of, write_stubs
+from kit.registry import Step
+
+from grading.stubs import write_stubs
 
 LEFT_OUT = {".git", ".venv", "__pycache__", "node_modules", "reports"}
 
@@ -31,13 +32,13 @@ def _belongs(root: Path, name: str) -> bool:
     return not hidden_cache and not LEFT_OUT.intersection(parts) and (root / name).is_file()
 
 
-def clean_copy(root: Path, names: Iterable[str], steps: Iterable[Any], target: Path) -> Path:
+def clean_copy(root: Path, names: Iterable[str], steps: Iterable[Step], target: Path) -> Path:
     """Copy the files to `target`, with every part in ``lessons`` as the generated stub."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(root / name, target / name)
-    present = [step for step in steps if (target / "solutions" / folder_of(step)).is_dir()]
-    write_stubs(present, target / "lessons", target / "solutions")
+    present = [step for step in steps if (target / "solutions" / step.folder).is_dir()]
+    write_stubs(target, present)
     return target
 
 

@@ -1,0 +1,1 @@
+"""The lessons, and the launcher behind `python3 -m lessons <command>`."""

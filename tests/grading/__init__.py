@@ -1,0 +1,1 @@
+"""The judge: runs checks against parts that it never imports."""

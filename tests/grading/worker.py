@@ -1,0 +1,121 @@
+"""The worker: one confined process that forks a fresh child for each check.
+
+It is started by `judge`, with a control socket as its only descriptor. On the control socket come
+JSON lines: first the job, then ``{"open": n}`` with two descriptors attached (the child's socket
+and the file for what it prints) and ``{"kill": n}``. The child answers JSON lines on its socket.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from grading.confine import close_filesystem, enter_namespaces, limit_resources
+from grading.player import Player
+
+CPU_SECONDS = 20
+
+
+def main(control: socket.socket) -> None:
+    """Serve the judge until it closes the control socket."""
+    job = json.loads(control.recv(1 << 20))
+    missing = enter_namespaces() if job["confined"] else ["nothing: CONFINE=0"]
+    inside = os.fork()
+    if inside:
+        os.close(control.detach())
+        os.waitpid(inside, 0)
+        os._exit(0)
+    folder = Path(tempfile.mkdtemp(dir=job["folder"]))
+    os.chdir(folder)
+    _warm_up(job["kit"])
+    if job["confined"]:
+        missing += close_filesystem([Path(path) for path in job["readable"]], folder)
+        missing += _limits_missing()
+    control.sendall(json.dumps({"missing": missing}).encode() + b"\n")
+    _serve(control, job)
+
+
+def _limits_missing() -> list[str]:
+    probe, answer = os.pipe()
+    if os.fork() == 0:
+        os.write(answer, json.dumps(limit_resources(CPU_SECONDS)).encode())
+        os._exit(0)
+    os.close(answer)
+    told = os.read(probe, 65536)
+    os.close(probe)
+    return list(json.loads(told or b"[]"))
+
+
+def _warm_up(kit: str) -> None:
+    """Import what parts may use, so that each forked child has it already."""
+    import cryptography.hazmat.primitives.ciphers.aead  # noqa: F401
+    import cryptography.hazmat.primitives.kdf.hkdf  # noqa: F401
+    import pydantic  # noqa: F401
+
+    for module in ("clock", "notes", "principal", "protocol", "randomness", "http_message", "todo"):
+        __import__(f"kit.{module}")
+    sys.path[:] = [kit] + [path for path in sys.path if "packages" in path or path.startswith(sys.base_prefix)]
+
+
+def _serve(control: socket.socket, job: dict[str, Any]) -> None:
+    children: dict[int, int] = {}
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 2)
+        if not message:
+            break
+        for line in message.splitlines():
+            order = json.loads(line)
+            if "kill" in order:
+                _kill(children.pop(order["kill"], 0))
+                control.sendall(b'{"killed": true}\n')
+            else:
+                children[order["open"]] = _open(control, job, order, descriptors)
+    for child in children.values():
+        _kill(child)
+
+
+def _kill(child: int) -> None:
+    if child:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def _open(control: socket.socket, job: dict[str, Any], order: dict[str, Any], descriptors: list[int]) -> int:
+    child = os.fork()
+    if child == 0:
+        status = 70
+        try:
+            os.close(control.detach())
+            _be_child(job, order, *descriptors)
+            status = 0
+        finally:
+            os._exit(status)
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return child
+
+
+def _be_child(job: dict[str, Any], order: dict[str, Any], wire: int, printed: int) -> None:
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for descriptor, place in ((nothing, 0), (printed, 1), (printed, 2)):
+        os.dup2(descriptor, place)
+    os.setsid()
+    if job["confined"]:
+        limit_resources(CPU_SECONDS)
+    channel = socket.socket(fileno=wire)
+    player = Player(order["subject"], order["files"])
+    with channel.makefile("rwb") as lines:
+        for line in lines:
+            request = json.loads(line)
+            reply = player.play(request["operation"], request["arguments"])
+            sys.stdout.flush()
+            lines.write(json.dumps(reply).encode() + b"\n")
+            lines.flush()
+
+
+if __name__ == "__main__":
+    main(socket.socket(fileno=int(sys.argv[1])))
