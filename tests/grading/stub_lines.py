@@ -80,7 +80,7 @@ class SourceLines:
 
 def first_line(node: ast.stmt) -> int:
     """The first line of a statement, its decorators included."""
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from kit.registry import Step
 
@@ -14,6 +14,7 @@ from grading.prove.processes import TIME_LIMIT, Completed, clean_environment, ru
 from grading.prove.tree import clean_copy, listed_files
 
 Grade = Callable[..., Any]
+T = TypeVar("T")
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Lab:
     pool: Executor
     scratch: Path
     _once: dict[str, Any] = field(default_factory=dict)
+    _folders: int = 0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
@@ -39,16 +41,16 @@ class Lab:
         """Whether ``STEP=`` left some steps out."""
         return len(self.steps) < len(self.all_steps)
 
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
+    def once(self, name: str, make: Callable[[], T]) -> T:
         """Return what `make` returned the first time that this name was asked for."""
         with self._lock:
             if name not in self._once:
                 self._once[name] = make()
-            return self._once[name]
+            return cast(T, self._once[name])
 
     def files(self, *endings: str) -> list[str]:
         """The lab's files relative to its root, those with one of the endings if any are given."""
-        names: list[str] = self.once("files", lambda: listed_files(self.root))
+        names = self.once("files", lambda: listed_files(self.root))
         return [name for name in names if not endings or name.endswith(endings)]
 
     def text(self, name: str) -> str:
@@ -64,8 +66,8 @@ class Lab:
 
     def _count(self) -> int:
         with self._lock:
-            self._once["folders"] = number = self._once.get("folders", 0) + 1
-            return number
+            self._folders += 1
+            return self._folders
 
     def fresh_copy(self) -> Path:
         """A copy of the lab as a new learner gets it, to run things in."""
@@ -74,8 +76,7 @@ class Lab:
 
     def clean(self) -> Path:
         """One such copy, shared by those who only read."""
-        copy: Path = self.once("clean copy", self.fresh_copy)
-        return copy
+        return self.once("clean copy", self.fresh_copy)
 
     def start(
         self, argv: Iterable[str], cwd: Path, *, paths: Iterable[Path], seconds: float = TIME_LIMIT

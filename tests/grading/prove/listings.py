@@ -60,9 +60,7 @@ def _notes(blocks: list[tuple[str, Block]]) -> tuple[str, ...]:
 def _flaws(lab: Lab, printouts: Printouts, block: Block) -> list[str]:
     directives = {word: block.directives[word] for word in DIRECTIVES if word in block.directives}
     if not directives:
-        return [
-            f"this {block.language or 'unnamed'} block has no comment that says what it is cut from."
-        ]
+        return [f"this {block.language or 'unnamed'} block does not say what it is cut from."]
     flaws = []
     if "sketch" in directives and not directives["sketch"]:
         flaws.append("a sketch needs a reason.")

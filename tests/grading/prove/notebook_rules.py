@@ -24,7 +24,7 @@ Cell = dict[str, Any]
 
 
 def notebooks_keep_the_rules(lab: Lab) -> Outcome:
-    """Every notebook was run in order, hides nothing, answers no exercise and speaks the protocol."""
+    """Every notebook was run in order, hides nothing, gives no answer and speaks the protocol."""
     names = chosen_notebooks(lab)
     answers = exercise_names(lab)
     found = [(name, flaws(lab.text(name), answers)) for name in names]

@@ -1,7 +1,7 @@
 """Runs one notebook from the top and says where its outputs differ from the stored ones.
 
-A program of its own: ``python -m grading.prove.notebook_run <notebook>`` prints a JSON list of
-sentences. Execution counts and tracebacks are not compared; everything that a reader sees is.
+A program of its own: ``python -P notebook_run.py <notebook> <empty folder>`` prints a JSON list
+of sentences. Execution counts and tracebacks are not compared; everything that a reader sees is.
 """
 
 import json

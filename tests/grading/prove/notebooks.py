@@ -4,6 +4,7 @@ import json
 from concurrent.futures import Future
 from pathlib import Path
 
+from grading.prove import notebook_run
 from grading.prove.lab import Lab, imports_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.processes import Completed
@@ -28,7 +29,7 @@ def notebooks_run_again(lab: Lab) -> Outcome:
 
 
 def _start(lab: Lab, copy: Path, name: str) -> "Future[Completed]":
-    argv = ["-m", "grading.prove.notebook_run", str(copy / name), str(lab.folder("kernel"))]
+    argv = ["-P", notebook_run.__file__, str(copy / name), str(lab.folder("kernel"))]
     return lab.start(argv, copy / "notebooks", paths=imports_of(copy))
 
 

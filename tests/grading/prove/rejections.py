@@ -23,7 +23,7 @@ def known_bad_is_rejected(lab: Lab) -> Outcome:
 
 
 def every_check_catches_one(lab: Lab) -> Outcome:
-    """Each check is named and failed by at least one known-bad submission; else it proves nothing."""
+    """Each check is named and failed by at least one known-bad submission; else it is idle."""
     caught: set[tuple[int, str]] = set()
     for submission, verdicts in _graded(lab):
         for check in submission.caught_by:
