@@ -1,63 +1,62 @@
-"""Takes away from the worker what a part does not need, and says what it could not take away.
+"""Everything that the worker gives up before it meets learner code, and what it could not give up."""
 
-Attacks it stops: reading the solutions or the checks, sending an answer out over the network,
-changing the lab's files, leaving processes behind, stopping the judge.
-"""
-
-import contextlib
+import ctypes
 import os
+import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Iterable
 from pathlib import Path
 
-from grading import landlock, namespaces
+from grading.landlock import LandlockMissing, restrict
 
-SYSTEM = (
-    "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache",
-    "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero",
-)  # fmt: skip
+NEW_USER, NEW_PID, NEW_NET = 0x10000000, 0x20000000, 0x40000000
+MEBIBYTE = 1 << 20
+LIMITS = {
+    "RLIMIT_AS": 1024 * MEBIBYTE,
+    "RLIMIT_FSIZE": 8 * MEBIBYTE,
+    "RLIMIT_NOFILE": 64,
+    "RLIMIT_CORE": 0,
+}
 
 
-def leave_the_world(scratch: Path) -> list[str]:
-    """Confine the mother of all workers; once, before any part is near.
+def enter_namespaces() -> list[str]:
+    """Go into an empty network and a new PID namespace; return what could not be done.
 
-    scratch: the folder below which workers may write.
-    Return a sentence for each thing that could not be done.
+    Only children made afterwards live in the PID namespace, so the caller forks once.
     """
-    missing: list[str] = []
-    _try(namespaces.become_nobody_new, "a user namespace", missing)
-    _try(lambda: namespaces.unshare(namespaces.NEW_NETWORK), "an empty network", missing)
-    _try(lambda: namespaces.freeze_files(scratch), "read-only mounts", missing)
-    _try(landlock.forbid_new_privileges, "no new privileges", missing)
-    if landlock.version() == 0:
-        missing.append("Landlock is not available: parts can read every file that you can.")
+    if not sys.platform.startswith("linux"):
+        return ["no empty network and no PID namespace: this is not Linux"]
+    rights = 0 if os.geteuid() == 0 else NEW_USER
+    missing = []
+    for flag, what in ((NEW_NET, "no empty network namespace"), (NEW_PID, "no PID namespace")):
+        if _unshare(flag | rights) != 0:
+            missing.append(f"{what}: {os.strerror(ctypes.get_errno())}")
+        else:
+            rights = 0
     return missing
 
 
-def own_processes() -> bool:
-    """Give the next child a process namespace, so that all it starts ends with it."""
-    with contextlib.suppress(OSError):
-        namespaces.unshare(namespaces.NEW_PROCESSES)
-        return True
-    return False
+def _unshare(flags: int) -> int:
+    return int(ctypes.CDLL(None, use_errno=True).unshare(flags))
 
 
-def restrict_files(readable: list[Path], writable: Path) -> None:
-    """Confine one worker to the interpreter, these paths and its folder, where Landlock exists."""
-    if landlock.version() == 0:
-        return
-    system = [Path(name) for name in SYSTEM]
-    landlock.restrict([*interpreter(), *system, *readable], [writable, Path("/dev/null")])
+def limit_resources(cpu_seconds: int) -> list[str]:
+    """Set the limits of this process; return those that the system does not take."""
+    missing = []
+    for name, value in {**LIMITS, "RLIMIT_CPU": cpu_seconds}.items():
+        try:
+            resource.setrlimit(getattr(resource, name), (value, value))
+        except (ValueError, OSError, AttributeError) as trouble:
+            missing.append(f"{name} is not limited: {trouble}")
+    return missing
 
 
-def interpreter() -> list[Path]:
-    """The folders that the running Python needs."""
-    prefixes = {Path(sys.prefix), Path(sys.base_prefix), Path(sys.base_exec_prefix)}
-    return sorted(prefixes | {Path(os.path.realpath(prefix)) for prefix in prefixes})
-
-
-def _try(confine: Callable[[], None], what: str, missing: list[str]) -> None:
+def close_filesystem(readable: Iterable[Path], writable: Path) -> list[str]:
+    """Leave only what is listed readable, and one folder writable; return what could not be done."""
+    system = [Path(p) for p in (sys.prefix, sys.base_prefix, "/usr/lib", "/lib", "/lib64")]
+    devices = [Path("/dev/null"), Path("/dev/urandom"), Path("/etc/localtime")]
     try:
-        confine()
-    except OSError as trouble:
-        missing.append(f"Could not get {what}: {trouble}.")
+        restrict([*system, *devices, *readable], [writable])
+    except (LandlockMissing, OSError) as trouble:
+        return [f"the filesystem is open: {trouble}"]
+    return []

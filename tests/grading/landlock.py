@@ -1,96 +1,99 @@
-"""Landlock through its three system calls: which folders a process may still read or write.
+"""Landlock from plain Python: this process and its children lose the filesystem, but for a list.
 
-Stops a part from reading the solutions or the checks. It does not stop stat, chmod or a pathname
-socket; `grading.confine` adds what it can for those. Source: the Linux manual page landlock(7).
+What Landlock does not stop even so: chmod, chown, utime, setxattr, stat and chdir outside the list,
+pathname Unix sockets, UDP (BOX-9). The worker's other layers are in `confine`.
 """
 
 import ctypes
 import os
-import stat
+import struct
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-VERSION_FLAG = 1
-RULE_PATH_BENEATH = 1
-SET_NO_NEW_PRIVS = 38
+ASK_VERSION, PATH_BENEATH = 1, 1
+NO_NEW_PRIVS = 38
 
-EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
-TRUNCATE, IOCTL_DEVICE = 1 << 14, 1 << 15
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
-ON_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE
-# Rights on files that each version of the interface knows; later ones know at least as many.
-RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
-TCP = 0b11  # bind and connect, from version 4
-SCOPES = 0b11  # abstract sockets and signals, from version 6
-
-libc = ctypes.CDLL(None, use_errno=True)
+READ_ONE_FILE = EXECUTE | READ_FILE
+# Number of filesystem rights by ABI: REFER came with 2, TRUNCATE with 3, IOCTL_DEV with 5.
+RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+TCP_FROM, SCOPES_FROM = 4, 6
 
 
-class _Ruleset(ctypes.Structure):
-    _fields_ = [
-        ("files", ctypes.c_uint64),
-        ("network", ctypes.c_uint64),
-        ("scoped", ctypes.c_uint64),
-    ]
+class LandlockMissing(Exception):
+    """This machine has no Landlock; the message says why."""
 
 
-class _PathBeneath(ctypes.Structure):
-    _pack_ = 1
-    _layout_ = "ms"
-    _fields_ = [("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32)]
-
-
-def version() -> int:
-    """The version of the interface, 0 where there is none."""
-    if not hasattr(libc, "syscall") or not os.uname().sysname == "Linux":
+def abi() -> int:
+    """Return the ABI of the kernel, 0 where there is no Landlock."""
+    if not sys.platform.startswith("linux"):
         return 0
-    return max(0, int(libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION_FLAG)))
+    return max(0, _syscall(CREATE_RULESET, None, 0, ASK_VERSION))
 
 
-def forbid_new_privileges() -> None:
-    """No program that this process starts may gain rights. Errors: OSError."""
-    _done(libc.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> int:
+    """Confine this process for ever; return the ABI that was used.
 
-
-def restrict(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """Leave this process and its children only these paths; needs `forbid_new_privileges` before.
-
-    Paths that do not exist are left out. Errors: OSError, also where there is no Landlock.
+    readable: files and folders to read and execute. writable: folders for everything. Paths that
+    do not exist are left out. TCP is refused from ABI 4 on, signals and abstract sockets to the
+    outside from ABI 6 on.
+    Errors: LandlockMissing; OSError from the kernel.
     """
-    known = version()
-    if known == 0:
-        raise OSError("this system has no Landlock")
-    rights = RIGHTS[max(number for number in RIGHTS if number <= known)]
-    ruleset = _Ruleset(rights, TCP if known >= 4 else 0, SCOPES if known >= 6 else 0)
-    size = 8 if known < 4 else 16 if known < 6 else 24
-    rules = _done(libc.syscall(CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0))
+    version = abi()
+    if version == 0:
+        raise LandlockMissing("the kernel has no Landlock")
+    everything = (1 << RIGHTS[min(version, max(RIGHTS))]) - 1
+    ruleset = _ruleset(version, everything)
     try:
         for path in readable:
-            _allow(rules, path, READ & rights)
+            _allow(ruleset, path, READ)
         for path in writable:
-            _allow(rules, path, rights)
-        _done(libc.syscall(RESTRICT_SELF, rules, 0))
+            _allow(ruleset, path, everything)
+        _checked(_prctl(NO_NEW_PRIVS, 1))
+        _checked(_syscall(RESTRICT_SELF, ruleset, 0))
     finally:
-        os.close(rules)
+        os.close(ruleset)
+    return version
 
 
-def _allow(rules: int, path: Path, rights: int) -> None:
+def _ruleset(version: int, filesystem: int) -> int:
+    network = 0b11 if version >= TCP_FROM else 0
+    scopes = 0b11 if version >= SCOPES_FROM else 0
+    size = 24 if version >= SCOPES_FROM else 16 if version >= TCP_FROM else 8
+    attributes = struct.pack("=QQQ", filesystem, network, scopes)[:size]
+    return _checked(_syscall(CREATE_RULESET, attributes, size, 0))
+
+
+def _allow(ruleset: int, path: Path, rights: int) -> None:
     try:
-        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(parent).st_mode):
-            rights &= ON_FILES
-        rule = _PathBeneath(rights, parent)
-        _done(libc.syscall(ADD_RULE, rules, RULE_PATH_BENEATH, ctypes.byref(rule), 0))
+        if not path.is_dir():
+            rights &= READ_ONE_FILE | WRITE_FILE
+        rule = struct.pack("=Qi", rights, descriptor)
+        _checked(_syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0))
     finally:
-        os.close(parent)
+        os.close(descriptor)
 
 
-def _done(result: int) -> int:
+def _syscall(number: int, *arguments: int | bytes | None) -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    packed = [ctypes.c_long(a) if isinstance(a, int) else ctypes.c_char_p(a) for a in arguments]
+    return int(libc.syscall(ctypes.c_long(number), *packed))
+
+
+def _prctl(option: int, value: int) -> int:
+    return int(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0))
+
+
+def _checked(result: int) -> int:
     if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return int(result)
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
+    return result

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 from grading.prove.gate import prove
 from grading.stubs import write_stubs
-from kit.registry import read_registry
+from grading.verdicts import FAIL, NOT_STARTED, PASS, UNPROVEN, Report, Result
 from kit.todo import NotStarted
 
 STEP = "step01_double"
@@ -135,7 +135,8 @@ def known_bad(find: str, replace: str, caught_by: list[str], **head: Any) -> str
 def notebook(*cells: dict[str, Any]) -> str:
     """A notebook out of code cells: ``source`` and, where they differ, ``outputs`` and the rest."""
     whole = [
-        {"cell_type": "code", "id": f"c{n}", "execution_count": n, "metadata": {}, "outputs": []} | cell
+        {"cell_type": "code", "id": f"c{n}", "execution_count": n, "metadata": {}, "outputs": []}
+        | cell
         for n, cell in enumerate(cells, 1)
     ]
     return json.dumps({"cells": whole, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
@@ -192,18 +193,18 @@ def good_lab(root: Path) -> Path:
             f"tests/alternatives/{STEP}/left/double.py": alternative("2 * number"),
         },
     )
-    write_stubs(read_registry(root / "lessons/lab.toml").steps, root / "lessons", root / "solutions")
+    write_stubs(root)
     return root
 
 
-def grade(root: Path, parts: Path, *, steps: list[int], checks: list[str] | None) -> Any:
+def grade(root: Path, parts: Path, *, steps: list[int], checks: list[str] | None) -> Report:
     """A stand-in for the judge: runs the checks of the miniature in this process."""
     tests = _run(root / f"tests/{STEP}/test_double.py")
     below = parts / "lessons" if (parts / "lessons").is_dir() else parts
     names = [name for name in vars(tests) if name.startswith("test_")]
     chosen = [name for name in names if checks is None or name in checks]
     found = [_verdict(tests, name, below / STEP / "double.py") for name in chosen]
-    return SimpleNamespace(results=found)
+    return Report(tuple(found))
 
 
 def _run(path: Path) -> ModuleType:
@@ -212,18 +213,20 @@ def _run(path: Path) -> ModuleType:
     return module
 
 
-def _verdict(tests: ModuleType, name: str, part: Path) -> Any:
-    result = partial(SimpleNamespace, check=name)
+def _verdict(tests: ModuleType, name: str, part: Path) -> Result:
+    def result(verdict: str, text: str) -> Result:
+        return Result(f"1.1::{name}", name, 1, "1.1", verdict, text, ("MINI-1",), 0.0)
+
     try:
         double = _run(part).double
         getattr(tests, name)(lambda number: _answer(double, number))
     except NotStarted:
-        return result(verdict="not started", text="")
+        return result(NOT_STARTED, "")
     except AssertionError:
-        return result(verdict="fail", text="sent: 2\ngot: 5\nrule: MINI-1\nlook at: double.py:1")
+        return result(FAIL, "sent 2\ngot 5\nrule MINI-1\nlook at double.py:1")
     except BaseException as crash:
-        return result(verdict="unproven", text=str(crash))
-    return result(verdict="pass", text="")
+        return result(UNPROVEN, str(crash))
+    return result(PASS, "")
 
 
 def _answer(double: Callable[[object], object], number: object) -> object:
@@ -240,5 +243,3 @@ def proof(root: Path, only: str = "", **options: Any) -> tuple[int, str]:
     with ThreadPoolExecutor(2) as pool:
         status = prove(root, judge, only=only, pool=pool, say=said.append, **options)
     return status, "\n".join(said)
-
-

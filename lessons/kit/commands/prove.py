@@ -12,7 +12,6 @@ OPTIONS = {
     "JOBS": "processes at work at a time, default one for each core",
     "ONLY": "properties by name, separated by commas, for example stubs,known-bad",
 }
-GROUPS = ("core", "notebook", "interop", "dev")
 
 
 def run(options: dict[str, str]) -> int:

@@ -1,9 +1,10 @@
 """A cheat scores what it honestly solves and nothing else, and the judge survives it."""
 
-from grading.prove.gradings import UNPROVEN, Verdicts, of_submission
+from grading.prove.gradings import NO_VERDICT, Verdicts, of_submission
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall
 from grading.prove.submissions import CHEATS, Rotten, Submission, cheats, unknown_checks
+from grading.verdicts import PASS
 
 
 def cheats_score_nothing(lab: Lab) -> Outcome:
@@ -31,13 +32,13 @@ def _stolen(submission: Submission, verdicts: Verdicts) -> list[str]:
     return [
         f"it passes {check} without solving it."
         for check, verdict in verdicts.items()
-        if verdict.word == "pass" and check not in honest
+        if verdict.word == PASS and check not in honest
     ]
 
 
 def _unanswered(submission: Submission, verdicts: Verdicts) -> list[str]:
     missing = [check for check in checks_of(submission.step) if check not in verdicts]
-    return [f"{check} has no verdict: {UNPROVEN.text}." for check in missing]
+    return [f"{check} has no verdict: {NO_VERDICT.text}." for check in missing]
 
 
 def _misnamed(submission: Submission) -> list[str]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kit.registry import Step
 
-from grading.prove.lab import Grade, Lab
+from grading.prove.lab import Grade, Lab, checks_of
 from grading.prove.submissions import Rotten, Submission, materialise
+from grading.verdicts import UNPROVEN
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,23 @@ class Verdict:
 
 
 Verdicts = dict[str, Verdict]
-UNPROVEN = Verdict("unproven", "the grader gave no verdict on this check")
-NOT_HERE = "not runnable here"
+NO_VERDICT = Verdict(UNPROVEN, "the grader gave no verdict on this check")
+
+# How the player says that a part could not even be loaded.
+NOT_LOADED = ("Python cannot read your file", "Your file stops while it is loaded")
 
 
 def grade_folder(grade: Grade, parts: Path, step: int, checks: tuple[str, ...] | None) -> Verdicts:
     """Grade one step of one folder, in a process of the pool."""
     report = grade(parts, steps=[step], checks=None if checks is None else list(checks))
-    return {result.check: Verdict(result.verdict, result.text) for result in report.results}
+    return {
+        result.test: Verdict(result.verdict, result.text, _was_not_loaded(result.text))
+        for result in report.results
+    }
+
+
+def _was_not_loaded(text: str) -> bool:
+    return any(phrase in text for phrase in NOT_LOADED)
 
 
 def start_grading(
@@ -52,6 +62,8 @@ def of_submission(
 
 def _started(lab: Lab, submission: Submission, checks: Iterable[str] | None) -> "Future[Verdicts]":
     try:
+        if checks is not None and not set(checks) & set(checks_of(submission.step)):
+            raise Rotten("it names no check of its step, so nothing rejects it.")
         return start_grading(lab, materialise(lab, submission), submission.step, checks)
     except Rotten as rotten:
         failed: Future[Verdicts] = Future()

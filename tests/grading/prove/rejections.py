@@ -3,10 +3,11 @@
 from concurrent.futures import Future
 from itertools import chain
 
-from grading.prove.gradings import NOT_HERE, UNPROVEN, Verdict, Verdicts, of_submission
+from grading.prove.gradings import NO_VERDICT, Verdict, Verdicts, of_submission
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import Rotten, Submission, known_bad, unknown_checks
+from grading.verdicts import FAIL, NOT_RUNNABLE, PASS
 
 LONGEST_FAILURE = 12
 FAILURE_PARTS = ("sent", "got", "rule", "look at")
@@ -27,7 +28,7 @@ def every_check_catches_one(lab: Lab) -> Outcome:
     caught: set[tuple[int, str]] = set()
     for submission, verdicts in _graded(lab):
         for check in submission.caught_by:
-            if verdicts.get(check, UNPROVEN).word in ("fail", NOT_HERE):
+            if verdicts.get(check, NO_VERDICT).word in (FAIL, NOT_RUNNABLE):
                 caught.add((submission.step.number, check))
     every = [(step, check) for step in lab.steps for check in checks_of(step)]
     idle = [(step, check) for step, check in every if (step.number, check) not in caught]
@@ -45,7 +46,7 @@ def failure_texts_teach(lab: Lab) -> Outcome:
         (submission, check, verdicts[check].text)
         for submission, verdicts in _graded(lab)
         for check in submission.caught_by
-        if verdicts.get(check, UNPROVEN).word == "fail"
+        if verdicts.get(check, NO_VERDICT).word == FAIL
     ]
     shortfalls = [
         Shortfall(submission.where, f"{check} {flaw}.")
@@ -80,7 +81,7 @@ def _shortfalls(submission: Submission, future: "Future[Verdicts]") -> list[Shor
     except Rotten as rotten:
         return [Shortfall(submission.where, sentence) for sentence in [*sentences, str(rotten)]]
     for check in submission.caught_by:
-        sentences += _flaw_of_verdict(check, verdicts.get(check, UNPROVEN), submission)
+        sentences += _flaw_of_verdict(check, verdicts.get(check, NO_VERDICT), submission)
     return [Shortfall(submission.where, sentence) for sentence in sentences]
 
 
@@ -94,9 +95,9 @@ def _flaws_of_head(submission: Submission) -> list[str]:
 
 
 def _flaw_of_verdict(check: str, verdict: Verdict, submission: Submission) -> list[str]:
-    if verdict.word == "pass":
+    if verdict.word == PASS:
         return [f"{check} should reject it and passes."]
-    if verdict.word not in ("fail", NOT_HERE):
+    if verdict.word not in (FAIL, NOT_RUNNABLE):
         return [f"{check} should fail and says “{verdict.word}”."]
     if verdict.crashed and not _may_crash(submission):
         return [

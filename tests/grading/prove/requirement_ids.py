@@ -7,10 +7,7 @@ from grading.prove.outcome import Outcome, Shortfall
 
 REQUIREMENTS = "lessons/requirements.md"
 CITING = ("lessons/", "tests/", "solutions/", "notebooks/", "README.md")
-KINDS = (
-    "BOX BRIDGE CACHE DEP DISC EDGE ELI ENV ERR FORM HTTP LEG LINK MRTR ONCE RES ROOT ROUND RSRC "
-    "SCALE SCOPE SEAL SQL STATE STDIO TOOL URL VER WRITE"
-).split()
+KINDS = ["BOX", "BRIDGE", "CACHE", "DEP", "DISC", "EDGE", "ELI", "ENV", "ERR", "FORM", "HTTP", "LEG", "LINK", "MRTR", "ONCE", "RES", "ROOT", "ROUND", "RSRC", "SCALE", "SCOPE", "SEAL", "SQL", "STATE", "STDIO", "TOOL", "URL", "VER", "WRITE"]
 _ROW = re.compile(r"^- \*\*([A-Z]+-\d+)\*\* · ", re.MULTILINE)
 _CITED = re.compile(rf"\b(?:{'|'.join(KINDS)})-\d+\b")
 

@@ -1,8 +1,7 @@
 """Stubs score nothing, solutions and alternatives score everything."""
 
 from grading.prove.gradings import (
-    NOT_HERE,
-    UNPROVEN,
+    NO_VERDICT,
     Verdict,
     Verdicts,
     of_submission,
@@ -11,6 +10,7 @@ from grading.prove.gradings import (
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import Rotten, alternatives
+from grading.verdicts import NOT_RUNNABLE, NOT_STARTED, PASS
 
 
 def stubs_pass_nothing(lab: Lab) -> Outcome:
@@ -21,10 +21,10 @@ def stubs_pass_nothing(lab: Lab) -> Outcome:
     for step, future in running:
         verdicts = future.result()
         for check in checks_of(step):
-            verdict = verdicts.get(check, UNPROVEN)
+            verdict = verdicts.get(check, NO_VERDICT)
             total += 1
-            passed += verdict.word == "pass"
-            if verdict.word not in ("not started", NOT_HERE):
+            passed += verdict.word == PASS
+            if verdict.word not in (NOT_STARTED, NOT_RUNNABLE):
                 where = f"tests/{step.folder}::{check}"
                 shortfalls.append(Shortfall(where, f"on the stub it says “{verdict.word}”."))
     return Outcome(f"{passed} of {total} checks passed", total, tuple(shortfalls))
@@ -40,7 +40,7 @@ def solutions_pass_everything(lab: Lab) -> Outcome:
     for step, future in running:
         verdicts = future.result()
         total += len(checks_of(step))
-        passed += sum(verdict.word == "pass" for verdict in of_step(verdicts, checks_of(step)))
+        passed += sum(verdict.word == PASS for verdict in of_step(verdicts, checks_of(step)))
         shortfalls += rejected(f"tests/{step.folder}", verdicts, checks_of(step))
         notes += not_here(f"tests/{step.folder}", verdicts, checks_of(step))
     return Outcome(f"{passed} of {total} checks passed", total, tuple(shortfalls), tuple(notes))
@@ -64,7 +64,7 @@ def alternatives_pass_everything(lab: Lab) -> Outcome:
 
 def of_step(verdicts: Verdicts, checks: dict[str, tuple[str, ...]]) -> list[Verdict]:
     """The verdict on each registered check; unproven where the grader said nothing."""
-    return [verdicts.get(check, UNPROVEN) for check in checks]
+    return [verdicts.get(check, NO_VERDICT) for check in checks]
 
 
 def rejected(where: str, verdicts: Verdicts, checks: dict[str, tuple[str, ...]]) -> list[Shortfall]:
@@ -72,7 +72,7 @@ def rejected(where: str, verdicts: Verdicts, checks: dict[str, tuple[str, ...]])
     return [
         Shortfall(where, f"{check} says “{verdict.word}”{_because(verdict)}.")
         for check, verdict in zip(checks, of_step(verdicts, checks), strict=True)
-        if verdict.word not in ("pass", NOT_HERE)
+        if verdict.word not in (PASS, NOT_RUNNABLE)
     ]
 
 
@@ -81,7 +81,7 @@ def not_here(where: str, verdicts: Verdicts, checks: dict[str, tuple[str, ...]])
     return [
         f"{where}: {check} is not runnable here{_because(verdict)}"
         for check, verdict in zip(checks, of_step(verdicts, checks), strict=True)
-        if verdict.word == NOT_HERE
+        if verdict.word == NOT_RUNNABLE
     ]
 
 
