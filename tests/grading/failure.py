@@ -75,21 +75,24 @@ def difference(got: Any, wanted: Any) -> str:
     return "this differs"
 
 
-def place_of(exercise: Exercise, part: Path) -> str:
-    """Return ``file:line`` of the first function of the exercise in the learner's file."""
+def place_of(exercise: Exercise, part: Path, operation: str = "") -> str:
+    """Return ``file:line`` of the function of the exercise that the check was about.
+
+    operation: the last one that was asked for; a function of that name comes first.
+    """
     try:
         tree = ast.parse(part.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return f"{part.name}:1"
     lines = {node.name: node.lineno for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for name in exercise.functions:
+    for name in (operation, *exercise.functions):
         if (short := name.rpartition(".")[2]) in lines:
             return f"{part.name}:{lines[short]} {short}"
     return f"{part.name}:1"
 
 
 def compose(
-    sent: str, got: list[str], check: Check, exercise: Exercise, part: Path, requirements: Path
+    sent: str, got: list[str], check: Check, exercise: Exercise, place: str, requirements: Path
 ) -> str:
     """Return the text of a failing check."""
     lines = [f"sent     {sent}", f"got      {got[0]}", *(f"         {line}" for line in got[1:])]
@@ -97,6 +100,6 @@ def compose(
     for requirement in check.requirements[:2]:
         level, words = known.get(requirement, ("?", "This rule is not in requirements.md."))
         lines.append(f"rule     {words[: 2 * WIDTH]} ({level}, {requirement})")
-    lines.append(f"look at  {place_of(exercise, part)}")
+    lines.append(f"look at  {place}")
     lines.append(f"         make hint EXERCISE={exercise.id}")
     return "\n".join(line for text in lines for line in text.splitlines()[:3])

@@ -122,9 +122,17 @@ class Actor:
     def __init__(self, judge: Judge, number: int, wire: socket.socket, printed: Any) -> None:
         self._judge, self._number, self._wire, self._printed = judge, number, wire, printed
         self._lines = wire.makefile("rb")
+        self.is_lost = False
 
     def ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply to one operation. Errors: Trouble."""
+        """Return the reply to one operation. Errors: Trouble, after which the process is lost."""
+        try:
+            return self._ask(operation, arguments)
+        except Trouble:
+            self.is_lost = True
+            raise
+
+    def _ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._wire.settimeout(PATIENCE)
         request = json.dumps({"operation": operation, "arguments": arguments})
         try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading.failure import LINES, Comparison, compose, got_lines, sent_line
+from grading.failure import LINES, Comparison, compose, got_lines, place_of, sent_line
 from grading.house import House
 from grading.judge import Actor, Judge, Trouble, WorkerLost
 from grading.player import Player
@@ -50,6 +50,18 @@ class Session:
         self.debug = os.environ.get("DEBUG") == "1"
         self.cases: dict[tuple[int, str], list[tuple[str, str, float]]] = {}
         self._judge: Judge | None = None
+        self._actors: tuple[str, list[Actor]] = ("", [])
+
+    def actors_of(self, check: str) -> list[Actor]:
+        """The processes of one check: its cases share them, the next check gets new ones.
+
+        A process that gave no answer is not used again.
+        """
+        if self._actors[0] != check or any(actor.is_lost for actor in self._actors[1]):
+            for actor in self._actors[1]:
+                actor.close()
+            self._actors = (check, [])
+        return self._actors[1]
 
     @property
     def judge(self) -> Judge:
@@ -73,6 +85,7 @@ class Session:
 
     def close(self) -> None:
         """End the worker."""
+        self.actors_of("")
         if self._judge is not None:
             self._judge.close()
 
@@ -121,19 +134,16 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     step, house = found[0], session.house
     path = house.subject(step)
     files = {part: house.part(session.folder, step, part) for part in step.parts}
-    opened: list[Actor] = []
+    opened = session.actors_of(found[2].id)
 
     def open_more() -> Actor:
         opened.append(session.judge.actor(path, files))
         return opened[-1]
 
-    player = InProcess(path, files) if session.debug else open_more()
+    player = InProcess(path, files) if session.debug else (opened[0] if opened else open_more())
     front = Subject(player, signatures_of(path), None if session.debug else open_more)
     request.node.subject = front
     yield front
-    request.node.printed = "".join(actor.printed() for actor in opened)
-    for actor in opened:
-        actor.close()
 
 
 @pytest.fixture
@@ -191,7 +201,8 @@ def _last(item: pytest.Item) -> Any:
 
 
 def _printed(item: pytest.Item) -> list[str]:
-    printed = getattr(item, "printed", "").strip()
+    player = getattr(getattr(item, "subject", None), "player", None)
+    printed = player.printed().strip() if isinstance(player, Actor) else ""
     return [f"your code printed: {printed[:150]!r}"] if printed else []
 
 
@@ -202,7 +213,8 @@ def _told(
     said = _last(item)
     sent = sent_line(said.operation, said.arguments) if said else "nothing yet"
     part = session.house.part(session.folder, step, exercise.part)
-    text = compose(sent, got, check, exercise, part, session.house.requirements)
+    place = place_of(exercise, part, said.operation if said else "")
+    text = compose(sent, got, check, exercise, place, session.house.requirements)
     return "\n".join(text.splitlines()[:LINES])
 
 

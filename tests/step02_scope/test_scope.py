@@ -222,8 +222,9 @@ def test_a_refusal_does_not_tell_what_exists_outside(subject: Any) -> None:
     exists = subject.read_resource(uri="file:///srv/notes/team-archive/draft-3.md")
     absent = subject.read_resource(uri="file:///srv/notes/team-archive/draft-9.md")
     missing = subject.read_resource(uri="file:///srv/notes/team/draft-9.md")
-    assert exists.message == absent.message == missing.message
-    assert exists.code == absent.code == missing.code == -32602
+    assert exists == RpcFailure(-32602)
+    assert absent == RpcFailure(-32602, exists.message)
+    assert missing == RpcFailure(-32602, exists.message)
     theirs = subject.authorize(subject="bob", workspace="file:///srv/notes/alice")
     nobodys = subject.authorize(subject="bob", workspace="file:///srv/notes/zoe")
     assert theirs == nobodys == Refused()
