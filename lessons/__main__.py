@@ -203,7 +203,8 @@ def install(venv: Path, group: str, text: str) -> None:
     """Install one group with pip, counting aloud. Errors: CannotPrepare."""
     import subprocess
 
-    started, wanted, seen, lines = time.monotonic(), text.count("=="), 0, []
+    started, seen, lines = time.monotonic(), 0, []
+    wanted = sum("==" in line and line[0].isalnum() for line in text.splitlines())
     requirements = venv / STAMPS / f"{group}.txt"
     write(requirements, text)
     write(venv / STAMPS / "installing", group)

@@ -44,15 +44,15 @@ class Judge:
 
     readable: list[Path]
     confined: bool = True
-    missing: list[str] = field(default_factory=list)
+    _missing: list[str] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="lab-worker-")
         self._control, theirs = socket.socketpair()
         self._control.settimeout(START)
         self._opened = 0
-        boot = f"import sys; sys.path[:0] = [{str(TESTS)!r}, {str(KIT)!r}]; import runpy; " \
-            "runpy.run_module('grading.worker', run_name='__main__')"
+        paths = [str(TESTS), str(KIT)]
+        boot = f"import sys; sys.path[:0] = {paths}; import grading.worker as w; w.start(sys.argv[1])"
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", boot, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
@@ -67,7 +67,13 @@ class Judge:
         readable = [str(path) for path in [KIT / "kit", *self.readable]]
         job = {"kit": str(KIT), "readable": readable, "folder": self._folder, "confined": self.confined}
         self._control.sendall(json.dumps(job).encode())
-        self.missing = self._told()["missing"]
+
+    @property
+    def missing(self) -> list[str]:
+        """What could not be confined; waits until the worker is up. Errors: WorkerLost."""
+        if self._missing is None:
+            self._missing = list(self._told()["missing"])
+        return self._missing
 
     def _told(self) -> Any:
         try:
@@ -81,6 +87,7 @@ class Judge:
 
     def actor(self, subject: Path, files: dict[str, Path]) -> "Actor":
         """Open a fresh process with these parts. Errors: WorkerLost."""
+        assert self.missing is not None  # the worker is up
         ours, theirs = socket.socketpair()
         printed = tempfile.TemporaryFile()  # noqa: SIM115
         self._opened += 1

@@ -63,9 +63,8 @@ class Session:
             self._actors = (check, [])
         return self._actors[1]
 
-    @property
-    def judge(self) -> Judge:
-        """The worker, started when first needed."""
+    def start(self) -> Judge:
+        """Return the worker, started if it is not."""
         if self._judge is None:
             subjects = [self.house.subject(step) for step in self.lab.steps]
             folders = [self.folder / step.folder for step in self.lab.steps]
@@ -122,6 +121,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.path.parent.name in folders and session.find(item) is None:
             raise pytest.UsageError(f"{item.nodeid} is not in lab.toml.")
+    if not session.debug and any(session.find(item) for item in items):
+        session.start()  # it comes up while pytest goes on
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     opened = session.actors_of(found[2].id)
 
     def open_more() -> Actor:
-        opened.append(session.judge.actor(path, files))
+        opened.append(session.start().actor(path, files))
         return opened[-1]
 
     player = InProcess(path, files) if session.debug else (opened[0] if opened else open_more())

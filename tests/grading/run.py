@@ -97,7 +97,6 @@ def _environment(house: House, report: Path, seed: int | None, debug: bool) -> d
     }
     environment.update(
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
-        PYTHONDONTWRITEBYTECODE="1",
         PYTHONPATH=os.pathsep.join(paths),
         LAB_REPORT=str(report),
         DEBUG="1" if debug else "0",

@@ -9,8 +9,6 @@ import ast
 from collections.abc import Iterable
 from pathlib import Path
 
-from kit.registry import Step, read_registry
-
 from grading.stub_lines import SourceLines, empty_body, first_line, last_line, narrow_import
 from grading.stub_names import (
     Function,
@@ -20,6 +18,7 @@ from grading.stub_names import (
     private_names,
     unneeded_methods,
 )
+from kit.registry import Step, read_registry
 
 ROOT = Path(__file__).resolve().parents[2]
 TODO_IMPORT = "from kit.todo import todo"

@@ -5,6 +5,7 @@ JSON lines: first the job, then ``{"open": n}`` with two descriptors attached (t
 and the file for what it prints) and ``{"kill": n}``. The child answers JSON lines on its socket.
 """
 
+import gc
 import json
 import os
 import signal
@@ -18,6 +19,11 @@ from grading.confine import close_filesystem, enter_namespaces, limit_resources
 from grading.player import Player
 
 CPU_SECONDS = 20
+
+
+def start(descriptor: str) -> None:
+    """Become the worker of the judge at the other end of this socket."""
+    main(socket.socket(fileno=int(descriptor)))
 
 
 def main(control: socket.socket) -> None:
@@ -36,6 +42,7 @@ def main(control: socket.socket) -> None:
         missing += close_filesystem([Path(path) for path in job["readable"]], folder)
         missing += _limits_missing()
     control.sendall(json.dumps({"missing": missing}).encode() + b"\n")
+    gc.freeze()  # forked children then share the pages of what is imported
     _serve(control, job)
 
 
@@ -115,7 +122,3 @@ def _be_child(job: dict[str, Any], order: dict[str, Any], wire: int, printed: in
             sys.stdout.flush()
             lines.write(json.dumps(reply).encode() + b"\n")
             lines.flush()
-
-
-if __name__ == "__main__":
-    main(socket.socket(fileno=int(sys.argv[1])))

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from grading.stubs import NoStub, started, stub_source, stub_text, write_stubs
 from kit.registry import Exercise, Step
 

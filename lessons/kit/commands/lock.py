@@ -17,6 +17,7 @@ SUMMARY = "pin every package again in requirements.lock (for maintainers; needs 
 OPTIONS: dict[str, str] = {}
 
 ROOT = Path(__file__).resolve().parents[3]
+PLATFORMS = "sys_platform == 'darwin' or sys_platform == 'linux' or sys_platform == 'win32'"
 HEAD = """\
 # Every package of the lab, pinned with hashes; made by: python3 -m lessons lock
 # A package stands in the first group that needs it; `# with:` names those of earlier groups.
@@ -59,7 +60,7 @@ def compiled(uv: Path, groups: list[str], *, hashes: bool = False, pins: Path | 
     for group in groups:
         command += ["--group", group]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return done.stdout
+    return done.stdout.replace(f" and ({PLATFORMS})", "").replace(f" ; {PLATFORMS}", "")
 
 
 def entries(text: str) -> dict[str, str]:

@@ -6,19 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from kit.registry import Step
-
 from grading.prove.lab import Lab, checks_of
 from grading.prove.markdown import count_words, split
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import alternatives, known_bad
 from grading.stub_names import find_function
+from kit.registry import Step
 
 MOST_WORDS = 1500
-RUNGS = 3
+RUNGS = ["1", "2", "3"]
 FIRST_EXERCISE_MINUTES = 5
-ALTERNATIVES, BY_FILE, BY_EDIT, BY_EDIT_LATER = 3, 2, 8, 10
-LATER = 3
+ALTERNATIVES, BY_FILE, BY_EDIT = 3, 2, 8
 
 
 def steps_are_complete(lab: Lab) -> Outcome:
@@ -48,23 +46,35 @@ def _flaws_of_page(lab: Lab, name: str) -> Iterator[Shortfall]:
 
 
 def _flaws_of_hints(lab: Lab, step: Step, name: str) -> Iterator[Shortfall]:
-    rungs = rungs_by_exercise(lab.text(name)) if name in lab.files() else {}
-    for exercise in step.exercises:
-        if name in lab.files() and rungs.get(exercise.id, 0) != RUNGS:
-            has = rungs.get(exercise.id, 0)
-            yield Shortfall(name, f"exercise {exercise.id} has {has} rungs, not {RUNGS}.")
+    if name not in lab.files():
+        return
+    rungs = rungs_by_exercise(lab.text(name))
+    titles = [f"{exercise.id} {exercise.title}" for exercise in step.exercises]
+    for title in titles:
+        if title not in rungs:
+            yield Shortfall(name, f"has no section “## {title}”.")
+        elif rungs[title] != RUNGS:
+            has = ", ".join(rungs[title]) or "none"
+            yield Shortfall(name, f"“## {title}” has the rungs {has}, not ### 1, ### 2 and ### 3.")
+    for title in rungs:
+        if title not in titles:
+            yield Shortfall(name, f"“## {title}” is no exercise of the registry.")
 
 
-def rungs_by_exercise(text: str) -> dict[str, int]:
-    """The rungs of each exercise: numbered items below a heading that names its id."""
-    counts: Counter[str] = Counter()
-    exercise = ""
+def rungs_by_exercise(text: str) -> dict[str, list[str]]:
+    """Below each ``## 2.3 Title`` the ``### 1`` … that have something to say, in their order."""
+    found: dict[str, list[str]] = {}
+    rungs: list[str] = []
+    rung = ""
     for line in split(text)[1]:
-        if heading := re.match(r"#+\s.*?\b(\d+\.\d+)\b", line.text):
-            exercise = heading[1]
-        elif re.match(r"\d+\.\s", line.text):
-            counts[exercise] += 1
-    return dict(counts)
+        if heading := re.match(r"##\s+(.+?)\s*$", line.text):
+            rungs, rung = found.setdefault(heading[1], []), ""
+        elif heading := re.match(r"###\s+(\S+)", line.text):
+            rung = heading[1]
+        elif line.text.strip() and rung:
+            rungs.append(rung)
+            rung = ""
+    return found
 
 
 def _flaws_of_exercises(lab: Lab, step: Step) -> Iterator[Shortfall]:
@@ -112,9 +122,8 @@ def _flaws_of_submissions(lab: Lab, step: Step) -> Iterator[Shortfall]:
     bad = [found for found in known_bad(lab) if found.step == step]
     right = [found for found in alternatives(lab) if found.step == step]
     edits = sum(found.is_edit for found in bad)
-    least = BY_EDIT_LATER if step.number >= LATER else BY_EDIT
     for kind, has, wanted in (
-        ("known-bad submissions by edit", edits, least),
+        ("known-bad submissions by edit", edits, BY_EDIT),
         ("known-bad submissions by beginner's file", len(bad) - edits, BY_FILE),
         ("alternatives", len(right), ALTERNATIVES),
     ):

@@ -7,15 +7,26 @@ from grading.prove.lab import Lab
 from grading.stub_lines import first_line, last_line
 
 
+_GONE = "\0"
+
+
 def extract_flaw(lab: Lab, source: str, shown: str) -> str:
-    """Why `shown` is not what `source` (``path`` or ``path#name``) holds; empty when it is."""
-    path, _, name = source.partition("#")
+    """Why `shown` is not what `source` holds; empty when it is.
+
+    source: ``path``, ``path#name``, or ``path#name:code`` for the same without docstrings.
+    """
+    path, _, place = source.partition("#")
+    name, _, kind = place.partition(":")
+    if kind not in ("", "code"):
+        return f"is cut from {source}; after the name comes nothing, or :code."
     if path not in lab.files():
         return f"is cut from {path}, which is not there."
     if path in _learners_files(lab):
         return f"is cut from {path}, which the learner rewrites; cut it from solutions."
     text = lab.text(path)
     wanted = extract(text, name) if name else text
+    if wanted is not None and kind == "code":
+        wanted = without_docstrings(wanted)
     if wanted is None:
         return f"is cut from {name}, which is not in {path}."
     return "" if same_text(wanted, shown) else f"differs from {source}."
@@ -33,6 +44,20 @@ def extract(text: str, name: str) -> str | None:
     if found is None:
         return None
     return textwrap.dedent("\n".join(text.splitlines()[first_line(found) - 1 : last_line(found)]))
+
+
+def without_docstrings(source: str) -> str:
+    """The source of a function or class without docstrings; its methods lose theirs too."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if not documented or ast.get_docstring(node) is None or len(node.body) == 1:
+            continue
+        start, stop = first_line(node.body[0]) - 1, last_line(node.body[0])
+        while stop < len(lines) and not lines[stop].strip():
+            stop += 1
+        lines[start:stop] = [_GONE] * (stop - start)
+    return "\n".join(line for line in lines if line is not _GONE)
 
 
 def same_text(wanted: str, shown: str) -> bool:

@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 
-from kit.registry import read_registry
-
 from grading.prove.lab import Grade, Lab
 from grading.prove.outcome import Property
 from grading.prove.runner import prove_all
 from grading.prove.table import PROPERTIES
+from kit.registry import read_registry
 
 
 class NotUnderstood(Exception):

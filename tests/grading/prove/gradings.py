@@ -5,11 +5,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
-from kit.registry import Step
-
 from grading.prove.lab import Grade, Lab, checks_of
 from grading.prove.submissions import Rotten, Submission, materialise
 from grading.verdicts import UNPROVEN
+from kit.registry import Step
 
 
 @dataclass(frozen=True)

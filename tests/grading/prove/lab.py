@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from kit.registry import Step
-
 from grading.prove.processes import TIME_LIMIT, Completed, clean_environment, run_program
 from grading.prove.tree import clean_copy, listed_files
+from kit.registry import Step
 
 Grade = Callable[..., Any]
 T = TypeVar("T")

@@ -2,12 +2,11 @@
 
 import os
 
-from kit.registry import Step
-
 from grading.prove.lab import Lab
 from grading.prove.outcome import Outcome, Shortfall
 from grading.prove.tree import committed
 from grading.stubs import NoStub, exercises_of, started, stub_source
+from kit.registry import Step
 
 
 def lessons_are_generated(lab: Lab) -> Outcome:

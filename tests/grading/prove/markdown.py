@@ -1,4 +1,4 @@
-"""As much of Markdown as the gate needs: fenced blocks, the comments above them, headings, links."""
+"""As much of Markdown as the gate needs: fenced blocks, comments above them, headings, links."""
 
 import re
 from collections.abc import Iterator

@@ -15,7 +15,6 @@ from grading.prove.notebooks import chosen_notebooks
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.wire import Conversation, missing_types, spoken
 
-ALLOWED_MAGICS = frozenset({"%%html", "%%markdown"})
 HIDING_TAGS = frozenset({"nbval-ignore-output", "nbval-skip"})
 HIDING_COMMENTS = ("NBVAL_IGNORE_OUTPUT", "NBVAL_SKIP", "PYTEST_VALIDATE_IGNORE_OUTPUT")
 ON_PURPOSE = "malformed-on-purpose"
@@ -75,9 +74,6 @@ def _flaws_of_source(cell: Cell, answers: set[str]) -> Iterator[str]:
     )
     if "get_ipython" in source:
         yield "calls get_ipython, which is a magic in disguise."
-    first = source.split(maxsplit=1)[:1]
-    if first and first[0] in ALLOWED_MAGICS:
-        return
     try:
         tree = ast.parse(source)
     except SyntaxError as error:

@@ -1,53 +1,76 @@
-"""Every requirement id that the lab cites is a row of the requirements, and every check cites one."""
+"""Every rule that is cited can be looked up, and every check cites one."""
 
 import re
+from collections import Counter
 
 from grading.prove.lab import Lab, checks_of
-from grading.prove.outcome import Outcome, Shortfall
+from grading.prove.outcome import Outcome, Shortfall, counted
 
-REQUIREMENTS = "lessons/requirements.md"
-CITING = ("lessons/", "tests/", "solutions/", "notebooks/", "README.md")
-KINDS = ["BOX", "BRIDGE", "CACHE", "DEP", "DISC", "EDGE", "ELI", "ENV", "ERR", "FORM", "HTTP", "LEG", "LINK", "MRTR", "ONCE", "RES", "ROOT", "ROUND", "RSRC", "SCALE", "SCOPE", "SEAL", "SQL", "STATE", "STDIO", "TOOL", "URL", "VER", "WRITE"]
-_ROW = re.compile(r"^- \*\*([A-Z]+-\d+)\*\* · ", re.MULTILINE)
-_CITED = re.compile(rf"\b(?:{'|'.join(KINDS)})-\d+\b")
+PAGE = "lessons/requirements.md"
+LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "FACT", "LAB")
+CITING = ("lessons/", "tests/", "solutions/", "notebooks/", "outputs/")
+_ROW = re.compile(r"^- \*\*(?P<id>[A-Z]+-\d+)\*\*(?P<rest>.*)$")
+_CITED = re.compile(r"\b([A-Z]+)-(\d+)\b")
 
 
 def requirement_ids_resolve(lab: Lab) -> Outcome:
-    """Each cited id has a row; each row is there once; each check of an exercise names an id."""
-    rows = _ROW.findall(lab.text(REQUIREMENTS)) if REQUIREMENTS in lab.files() else []
-    cited = [(name, line, found) for name in _files(lab) for line, found in _citations(lab, name)]
-    shortfalls = [
-        Shortfall(f"{name}:{line}", f"cites {found}, which is no row of {REQUIREMENTS}.")
-        for name, line, found in cited
-        if found not in rows
+    """Each cited id is a row of requirements.md, each row is complete, each check has an id.
+
+    An id is a word with the prefix of some row, so that ``UTF-8`` is none; what the registry lists
+    for a check must be an id whatever its prefix.
+    """
+    rows = rows_of(lab.text(PAGE))
+    known = {row for row, _, _ in rows}
+    prefixes = {requirement.split("-")[0] for requirement in known}
+    cited = [
+        (f"{name}:{number}", requirement)
+        for name in lab.files(".md", ".py", ".toml", ".ipynb")
+        if name.startswith(CITING) or name == "README.md"
+        for number, line in enumerate(lab.text(name).splitlines(), 1)
+        for requirement in _ids(line, prefixes)
     ]
+    unknown = [(where, requirement) for where, requirement in cited if requirement not in known]
+    shortfalls = _flaws_of_rows(rows) + _flaws_of_checks(lab, known)
     shortfalls += [
-        Shortfall(REQUIREMENTS, f"has {row} {rows.count(row)} times.")
-        for row in sorted(set(rows))
-        if rows.count(row) > 1
+        Shortfall(where, f"cites {requirement}, which is no row of {PAGE}.")
+        for where, requirement in unknown
     ]
-    shortfalls += _checks_without_id(lab)
-    figures = f"{len(cited)} citations of {len({i for *_, i in cited})} ids, {len(rows)} rows"
-    return Outcome(figures, len(cited), tuple(shortfalls))
+    good = len(cited) - len(unknown)
+    return counted(good, len(cited), f"citations resolve to {len(known)} rules", shortfalls)
 
 
-def _files(lab: Lab) -> list[str]:
-    return [
-        name
-        for name in lab.files(".py", ".md", ".toml", ".ipynb", ".json", ".jsonl")
-        if name.startswith(CITING)
-    ]
+def rows_of(page: str) -> list[tuple[str, int, str]]:
+    """Id, line number and the rest of each row."""
+    lines = enumerate(page.splitlines(), 1)
+    return [(row["id"], n, row["rest"]) for n, line in lines if (row := _ROW.match(line))]
 
 
-def _citations(lab: Lab, name: str) -> list[tuple[int, str]]:
-    lines = enumerate(lab.text(name).splitlines(), 1)
-    return [(number, found) for number, line in lines for found in _CITED.findall(line)]
+def _ids(line: str, prefixes: set[str]) -> list[str]:
+    return [f"{prefix}-{n}" for prefix, n in _CITED.findall(line) if prefix in prefixes]
 
 
-def _checks_without_id(lab: Lab) -> list[Shortfall]:
-    return [
-        Shortfall(f"lessons/lab.toml {step.folder}", f"{check} proves no requirement id.")
-        for step in lab.all_steps
-        for check, ids in checks_of(step).items()
-        if not ids
-    ]
+def _flaws_of_rows(rows: list[tuple[str, int, str]]) -> list[Shortfall]:
+    times = Counter(row for row, _, _ in rows)
+    flaws = []
+    for row, number, rest in rows:
+        cells = [cell.strip() for cell in rest.split(" · ")]
+        where = f"{PAGE}:{number}"
+        if times[row] > 1:
+            flaws.append(Shortfall(where, f"{row} comes {times[row]} times."))
+        if len(cells) < 5 or cells[1] not in LEVELS:
+            flaws.append(Shortfall(where, f"{row} is not “id · level · whom · words · source”."))
+        if "](https://" not in cells[-1]:
+            flaws.append(Shortfall(where, f"{row} names no public source."))
+    return flaws
+
+
+def _flaws_of_checks(lab: Lab, known: set[str]) -> list[Shortfall]:
+    flaws = []
+    for step in lab.steps:
+        for check, ids in checks_of(step).items():
+            where = f"lessons/lab.toml ({step.folder}::{check})"
+            if not ids:
+                flaws.append(Shortfall(where, "cites no rule."))
+            unknown = [requirement for requirement in ids if requirement not in known]
+            flaws += [Shortfall(where, f"cites {each}, which is no rule.") for each in unknown]
+    return flaws

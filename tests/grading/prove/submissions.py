@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kit.registry import Step
-
 from grading.prove.lab import Lab, checks_of, step_folder
+from kit.registry import Step
 
 KNOWN_BAD, ALTERNATIVES, CHEATS = "tests/known_bad", "tests/alternatives", "tests/cheats"
 

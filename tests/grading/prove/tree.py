@@ -5,9 +5,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from kit.registry import Step
-
 from grading.stubs import write_stubs
+from kit.registry import Step
 
 LEFT_OUT = {".git", ".venv", "__pycache__", "node_modules", "reports"}
 

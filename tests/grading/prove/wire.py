@@ -5,9 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kit.protocol import LEGACY_VERSION, PROTOCOL_VERSION, VERSION
-
 from grading.prove.notebook_run import joined
+from kit.protocol import LEGACY_VERSION, PROTOCOL_VERSION, VERSION
 
 
 def missing_types() -> str:
