@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -36,14 +37,24 @@ def load(path: Path) -> ModuleType:
     return module
 
 
-def is_finished(path: Path) -> bool:
-    """Tell whether the part at `path` exists, parses and has no ``todo(...)`` left; runs nothing."""
+def is_finished(path: Path, functions: Iterable[str] | None = None) -> bool:
+    """Tell whether the part at `path` exists, parses and has no ``todo(...)`` left; runs nothing.
+
+    functions: look only into these, by default into the whole file.
+    """
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return False
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return not any(isinstance(call, ast.Name) and call.id == "todo" for call in calls)
+    wanted = None if functions is None else set(functions)
+    defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    places = [tree] if wanted is None else [node for node in defined if node.name in wanted]
+    return len(places) >= len(wanted or ()) and not any(map(_has_todo, places))
+
+
+def _has_todo(place: ast.AST) -> bool:
+    calls = (node.func for node in ast.walk(place) if isinstance(node, ast.Call))
+    return any(isinstance(call, ast.Name) and call.id == "todo" for call in calls)
 
 
 def part_paths(parts: str = "solutions", root: Path = ROOT) -> dict[str, Path]:

@@ -32,12 +32,13 @@ def compare(house: Any, options: dict[str, str], grade: Callable[..., Any]) -> i
         print(trouble, file=sys.stderr)
         return 2
     if options.get("FORCE") != "1" and not _passes(house, step, exercise, grade):
-        print(f"{exercise.id} does not pass yet: make test EXERCISE={exercise.id}. FORCE=1 shows it.")
+        print(f"{exercise.id} does not pass yet: make test EXERCISE={exercise.id}")
+        print("FORCE=1 shows the finished one all the same.")
         return 1
     mine = house.part(house.root / "lessons", step, exercise.part)
     theirs = house.part(house.root / "solutions", step, exercise.part)
     lines = _difference(mine, theirs, exercise.functions, house.root)
-    print("\n".join(lines) if lines else "Yours and the finished one are the same, letter by letter.")
+    print("\n".join(lines) if lines else "Yours and the finished one are the same text.")
     return 0
 
 
@@ -50,9 +51,14 @@ def _passes(house: Any, step: Any, exercise: Any, grade: Callable[..., Any]) -> 
 def _difference(mine: Path, theirs: Path, functions: tuple[str, ...], root: Path) -> list[str]:
     lines: list[str] = []
     for function in functions:
-        pair = [function_lines(path, function) for path in (mine, theirs)]
-        names = [str(path.relative_to(root)) for path in (mine, theirs)]
-        lines += difflib.unified_diff(*pair, *names, lineterm="", n=99)
+        lines += difflib.unified_diff(
+            function_lines(mine, function),
+            function_lines(theirs, function),
+            str(mine.relative_to(root)),
+            str(theirs.relative_to(root)),
+            lineterm="",
+            n=99,
+        )
     return lines
 
 

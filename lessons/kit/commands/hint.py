@@ -12,7 +12,6 @@ OPTIONS = {
     "RUNG": "this rung again, for example 1",
 }
 RUNG = re.compile(r"^### +(\d+).*$", re.MULTILINE)
-NUMBERED = re.compile(r"^(\d+)\. +", re.MULTILINE)
 
 
 def run(options: dict[str, str]) -> int:
@@ -49,7 +48,7 @@ def show(house: Any, options: dict[str, str]) -> int:
 
 
 def rungs_of(hints: Path, exercise: str) -> list[str]:
-    """Return the rungs of an exercise: ``## 2.3 Title``, then ``### 1`` (or ``1.``) and so on."""
+    """Return the rungs of an exercise: ``## 2.3 Title``, then ``### 1`` and so on."""
     try:
         text = hints.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -58,8 +57,7 @@ def rungs_of(hints: Path, exercise: str) -> list[str]:
     for section in sections:
         heading, _, body = section.partition("\n")
         if heading.split(maxsplit=1)[:1] == [exercise]:
-            marks = RUNG if RUNG.search(body) else NUMBERED
-            return [rung.strip() for rung in marks.split(body)[2::2]]
+            return [rung.strip() for rung in RUNG.split(body)[2::2]]
     return []
 
 

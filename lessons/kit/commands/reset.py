@@ -28,9 +28,8 @@ def put_back(house: Any, options: dict[str, str], ask: Callable[[str], str]) -> 
         return 2
     try:
         step = read_registry(house.registry).step(int(number))
-        solutions = house.root / "solutions"
         stubs = {
-            house.part(house.root / "lessons", step, part): stub_source(step, part, solutions)
+            house.part(house.root / "lessons", step, part): stub_source(step, part, house.root)
             for part in step.parts
         }
     except (RegistryBroken, NoStub, FileNotFoundError) as trouble:

@@ -33,7 +33,8 @@ def show(house: Any, options: dict[str, str]) -> int:
             started = is_started(exercise, house.part(lessons, step, exercise.part))
             waiting += [] if started else [(step, exercise)]
             mark = "started    " if started else "not started"
-            print(f"   {mark}  {exercise.id} {exercise.title} ({exercise.track}, {exercise.minutes} min)")
+            effort = f"{exercise.track}, {exercise.minutes} min"
+            print(f"   {mark}  {exercise.id} {exercise.title} ({effort})")
     total = sum(len(step.exercises) for step in steps)
     print(f"\n{total - len(waiting)} of {total} exercises started; make test says which pass.")
     if waiting:

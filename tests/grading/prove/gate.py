@@ -1,10 +1,9 @@
 """The whole gate: read the registry, make a pool, prove the chosen properties, clean up."""
 
-import multiprocessing
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from grading.prove.lab import Grade, Lab
@@ -25,14 +24,12 @@ def prove(
     step: str = "",
     only: str = "",
     jobs: int = 2,
-    pool: Executor | None = None,
     say: Callable[[str], None] = print,
 ) -> int:
     """Prove the lab at `root`; 0 when every chosen property holds, else 1.
 
-    grade: `grading.run.grade`, which must be importable by name in another process. step, only:
-    as typed after ``STEP=`` and ``ONLY=``; empty means all. jobs: processes at work at a time.
-    pool: where the work is done, if not in `jobs` processes. say: takes each line.
+    grade: `grading.run.grade` or a stand-in. step, only: as typed after ``STEP=`` and ``ONLY=``;
+    empty means all. jobs: how many programs run at a time. say: takes each line.
     Errors: NotUnderstood, RegistryBroken.
     """
     registry = read_registry(root / "lessons" / "lab.toml")
@@ -41,9 +38,9 @@ def prove(
     started = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="prove-") as scratch,
-        pool or process_pool(jobs) as busy,
+        ThreadPoolExecutor(jobs) as pool,
     ):
-        lab = Lab(root, registry.steps, steps, grade, busy, Path(scratch).resolve())
+        lab = Lab(root, registry.steps, steps, grade, pool, Path(scratch).resolve())
         fallen = prove_all(lab, properties, say)
     say(f"took {time.monotonic() - started:.0f} s, {jobs} at a time")
     say(verdict(len(properties), len(fallen)))
@@ -67,11 +64,6 @@ def number_of(step: str) -> int:
     if not step.isdecimal():
         raise NotUnderstood(f"STEP is a number such as 02, not {step}.")
     return int(step)
-
-
-def process_pool(jobs: int) -> ProcessPoolExecutor:
-    """A pool of fresh processes; forked ones would inherit the locks of the gate's threads."""
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
 def verdict(total: int, fallen: int) -> str:

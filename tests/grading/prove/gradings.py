@@ -32,7 +32,7 @@ NOT_LOADED = ("Python cannot read your file", "Your file stops while it is loade
 
 
 def grade_folder(grade: Grade, parts: Path, step: int, checks: tuple[str, ...] | None) -> Verdicts:
-    """Grade one step of one folder, in a process of the pool."""
+    """Grade one step of one folder; the judge runs in a process of its own."""
     report = grade(parts, steps=[step], checks=None if checks is None else list(checks))
     return {
         result.test: Verdict(result.verdict, result.text, _was_not_loaded(result.text))

@@ -1,59 +1,48 @@
-"""Runs one notebook from the top and says where its outputs differ from the stored ones.
+"""Runs one notebook from the top with nbval and says where its outputs differ from the stored ones.
 
-A program of its own: ``python -P notebook_run.py <notebook> <empty folder>`` prints a JSON list
-of sentences. Execution counts and tracebacks are not compared; everything that a reader sees is.
+No sanitising file and no ignored output: everything that a reader sees is compared, except
+execution counts and tracebacks.
 """
 
-import json
-import os
-import sys
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 CELL_SECONDS = 120
 SHOWN = 160
+_COLOUR = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
+_BEFORE = re.compile(r".*\bTraceback:\s*", re.DOTALL)
 
 
-def differences(path: Path, kernels: Path) -> list[str]:
-    """Run the notebook in its own folder; one sentence for each cell that shows something else.
-
-    kernels: an empty folder for what Jupyter writes beside.
-    """
-    import nbformat
-    from nbclient import NotebookClient
-
-    os.environ |= {"JUPYTER_RUNTIME_DIR": str(kernels), "IPYTHONDIR": str(kernels)}
-    os.environ |= {"JUPYTER_PREFER_ENV_PATH": "1"}
-    stored = nbformat.read(path, as_version=4)
-    nbformat.validate(stored)
-    fresh = nbformat.read(path, as_version=4)
-    resources = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(fresh, timeout=CELL_SECONDS, allow_errors=True, resources=resources).execute()
-    pairs = zip(stored.cells, fresh.cells, strict=True)
-    code = [(old, new) for old, new in pairs if old.cell_type == "code"]
+def nbval_arguments(notebook: Path, report: Path) -> list[str]:
+    """What Python gets to run `notebook`; the result goes to `report` as JUnit XML."""
     return [
-        f"code cell {number} {how}"
-        for number, (old, new) in enumerate(code, 1)
-        if (how := difference(visible(old.outputs), visible(new.outputs)))
+        *("-m", "pytest", "-p", "nbval.plugin", "-p", "no:cacheprovider", "-q"),
+        *("--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_SECONDS}"),
+        *(f"--junitxml={report}", str(notebook)),
     ]
 
 
-def visible(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The outputs as a reader sees them: streams joined, counts and tracebacks left out."""
-    seen: list[dict[str, Any]] = []
-    for output in outputs:
-        kind = output["output_type"]
-        if kind == "stream":
-            kept = {"stream": output["name"], "text": joined(output["text"])}
-            if seen and seen[-1].get("stream") == kept["stream"]:
-                seen[-1]["text"] += kept["text"]
-                continue
-        elif kind == "error":
-            kept = {"error": output["ename"], "text": output["evalue"]}
-        else:
-            kept = {name: joined(value) for name, value in output["data"].items()}
-        seen.append(kept)
-    return seen
+def cells_in(report: Path) -> list[ElementTree.Element]:
+    """The cells that were run, as the report has them; none when there is no report."""
+    return list(ElementTree.parse(report).getroot().iter("testcase")) if report.is_file() else []
+
+
+def differences(cells: list[ElementTree.Element]) -> Iterator[str]:
+    """One sentence for each cell that shows something else than it stores."""
+    for cell in cells:
+        for result in [*cell.iter("failure"), *cell.iter("error"), *cell.iter("skipped")]:
+            told = _COLOUR.sub("", result.text or result.get("message", ""))
+            number = int(re.sub(r"\D", "", cell.get("name", "")) or 0) + 1
+            yield f"code cell {number} does not show what it stores: {shown(_cause(told))}."
+
+
+def _cause(told: str) -> str:
+    if "caused an exception" in told:
+        return told.strip().splitlines()[-1]
+    return _BEFORE.sub("", told).replace(" assert reference_output == test_output failed:", ":")
 
 
 def joined(value: Any) -> Any:
@@ -63,23 +52,7 @@ def joined(value: Any) -> Any:
     return value
 
 
-def difference(stored: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> str:
-    """How two lists of outputs differ, as the end of a sentence; empty when they do not."""
-    if stored == fresh:
-        return ""
-    for old, new in zip(stored, fresh, strict=False):
-        for key in [*old, *(key for key in new if key not in old)]:
-            if old.get(key) != new.get(key):
-                return f"stored {shown(old.get(key))} and now shows {shown(new.get(key))}."
-    return f"stored {len(stored)} outputs and now shows {len(fresh)}: {shown((stored, fresh))}."
-
-
-def shown(value: Any) -> str:
-    """A value short enough for a sentence."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = " ".join(text.split())
+def shown(value: str) -> str:
+    """A text short enough for a sentence."""
+    text = " ".join(value.split())
     return f"“{text[:SHOWN]}…”" if len(text) > SHOWN else f"“{text}”"
-
-
-if __name__ == "__main__":
-    print(json.dumps(differences(Path(sys.argv[1]).resolve(), Path(sys.argv[2]))))

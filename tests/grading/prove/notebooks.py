@@ -1,11 +1,10 @@
 """Notebooks show what really happens: each one runs again to the outputs that it stores."""
 
-import json
 from concurrent.futures import Future
 from pathlib import Path
 
-from grading.prove import notebook_run
 from grading.prove.lab import Lab, imports_of
+from grading.prove.notebook_run import cells_in, differences, nbval_arguments
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.processes import Completed
 
@@ -19,22 +18,23 @@ def chosen_notebooks(lab: Lab) -> list[str]:
 
 def notebooks_run_again(lab: Lab) -> Outcome:
     """Each notebook, run in a clean copy of the lab, shows exactly what it stores."""
-    names = chosen_notebooks(lab)
     copy = lab.clean()
-    running = [(name, _start(lab, copy, name)) for name in names]
-    found = [(name, _differences(future.result())) for name, future in running]
-    equal = sum(not sentences for _, sentences in found)
-    shortfalls = [Shortfall(name, text) for name, sentences in found for text in sentences]
-    return counted(equal, len(names), "re-executed equal to their stored outputs", shortfalls)
+    running = [(name, *_start(lab, copy, name)) for name in chosen_notebooks(lab)]
+    found = [(name, _flaws(report, future.result())) for name, report, future in running]
+    equal = sum(not flaws for _, flaws in found)
+    shortfalls = [Shortfall(name, flaw) for name, flaws in found for flaw in flaws]
+    return counted(equal, len(found), "re-executed equal to their stored outputs", shortfalls)
 
 
-def _start(lab: Lab, copy: Path, name: str) -> "Future[Completed]":
-    argv = ["-P", notebook_run.__file__, str(copy / name), str(lab.folder("kernel"))]
-    return lab.start(argv, copy / "notebooks", paths=imports_of(copy))
+def _start(lab: Lab, copy: Path, name: str) -> "tuple[Path, Future[Completed]]":
+    report = lab.folder("nbval") / "report.xml"
+    argv = nbval_arguments(copy / name, report)
+    return report, lab.start(argv, copy / "notebooks", paths=imports_of(copy))
 
 
-def _differences(ended: Completed) -> list[str]:
-    if ended.code != 0:
-        return [f"could not be run: {ended.last_line()}"]
-    sentences: list[str] = json.loads(ended.out.splitlines()[-1])
-    return sentences
+def _flaws(report: Path, ended: Completed) -> list[str]:
+    cells = cells_in(report)
+    flaws = list(differences(cells))
+    if not cells or (ended.code != 0 and not flaws):
+        flaws.append(f"could not be run: {ended.last_line()}")
+    return flaws

@@ -18,9 +18,11 @@ def known_bad_is_rejected(lab: Lab) -> Outcome:
     submissions = known_bad(lab)
     running = [(submission, _grading(lab, submission)) for submission in submissions]
     found = [_shortfalls(submission, future) for submission, future in running]
-    rejected = sum(not shortfalls for shortfalls in found)
-    what = "rejected at the checks they name"
-    return counted(rejected, len(submissions), what, list(chain.from_iterable(found)))
+    untried = [note for submission, future in running for note in _untried(submission, future)]
+    rejected = sum(not shortfalls for shortfalls in found) - len(untried)
+    figures = f"{rejected} of {len(submissions)} rejected at the checks they name"
+    shortfalls = tuple(chain.from_iterable(found))
+    return Outcome(figures, len(submissions), shortfalls, tuple(untried))
 
 
 def every_check_catches_one(lab: Lab) -> Outcome:
@@ -83,6 +85,16 @@ def _shortfalls(submission: Submission, future: "Future[Verdicts]") -> list[Shor
     for check in submission.caught_by:
         sentences += _flaw_of_verdict(check, verdicts.get(check, NO_VERDICT), submission)
     return [Shortfall(submission.where, sentence) for sentence in sentences]
+
+
+def _untried(submission: Submission, future: "Future[Verdicts]") -> list[str]:
+    """A note when it is otherwise in order, and a check that it names cannot run on this machine."""
+    if _shortfalls(submission, future):
+        return []
+    verdicts = future.result()
+    words = {check: verdicts[check].word for check in submission.caught_by}
+    untried = [check for check, word in words.items() if word == NOT_RUNNABLE]
+    return [f"{submission.where}: not runnable here: {', '.join(untried)}"] if untried else []
 
 
 def _flaws_of_head(submission: Submission) -> list[str]:

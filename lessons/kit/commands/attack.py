@@ -1,0 +1,75 @@
+"""``make attack``: the exploit that opens a step, against the naive version or your finished part."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from kit.parts import ROOT, is_finished, load, part_paths
+from kit.tape import compact
+
+SUMMARY = "run a step's exploit against the naive version, or against your finished part"
+OPTIONS = {
+    "STEP": "the step, for example 02",
+    "AGAINST": "naive, yours or solutions; by default yours once its core is written",
+}
+
+
+def run(options: dict[str, str]) -> int:
+    """Attack; 0 when it ends as it should, 1 when your own part falls, 2 for a wrong option."""
+    folder = _folder(options.get("STEP", ""))
+    against = options.get("AGAINST", "")
+    if folder is None or against not in ("", "naive", "yours", "solutions"):
+        print("Say STEP=02, or another step that has an attack; AGAINST is naive, yours or solutions.")
+        return 2
+    if not (ROOT / "solutions" / "stage.py").is_file():
+        print("The attack needs the rest of the server from solutions/, which is not here.")
+        return 2
+    sys.path.insert(0, str(ROOT / "solutions"))
+    attack = load(folder / "attack.py")
+    chosen = against or ("yours" if _is_written(folder, attack.NEEDS) else "naive")
+    return _play(attack, chosen)
+
+
+def _folder(step: str) -> Path | None:
+    found = list((ROOT / "lessons").glob(f"step{int(step):02d}_*")) if step.isdecimal() else []
+    return found[0] if found and (found[0] / "attack.py").is_file() else None
+
+
+def _is_written(folder: Path, needs: tuple[str, ...]) -> bool:
+    return all(is_finished(folder / f"{part}.py", functions) for part, functions in needs)
+
+
+def _play(attack: Any, against: str) -> int:
+    stage_module, server = importlib.import_module("stage"), importlib.import_module("server")
+    paths = part_paths("solutions")
+    if against == "yours":
+        paths |= {part: ROOT / "lessons" / paths[part].parent.name / f"{part}.py" for part, _ in attack.NEEDS}
+    parts = server.Parts(paths)
+    if against == "naive":
+        attack.make_naive(parts)
+    stage = stage_module.Stage(parts)
+    try:
+        succeeded = attack.attack(stage)
+    finally:
+        stage.close()
+    print(f"{attack.TITLE}\nagainst: {_described(against)}\n")
+    for entry in stage.tape.entries:
+        print(f"{entry.sender} → {entry.receiver}: {compact(_brief(entry.message))}")
+    print(f"\n{attack.SUCCEEDED if succeeded else attack.FAILED}")
+    return 1 if succeeded and against != "naive" else 0
+
+
+def _described(against: str) -> str:
+    return {
+        "naive": "the naive version, as people write it at first",
+        "yours": "your part, in an otherwise finished server",
+        "solutions": "the finished server",
+    }[against]
+
+
+def _brief(message: Any) -> Any:
+    if isinstance(message, dict):
+        left_out = ("jsonrpc", "_meta", "requestedSchema")
+        return {name: _brief(member) for name, member in message.items() if name not in left_out}
+    return message
