@@ -7,10 +7,10 @@ uses no network and writes nothing. It speaks on stderr only: stdout belongs to 
 
 import sys
 
-if sys.version_info < (3, 11):
+if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must be told so
     found = ".".join(str(number) for number in sys.version_info[:3])
-    sys.exit("The lab needs Python 3.11 or newer, and this is " + found
-             + "; name another one, as in: make PYTHON=python3.12")
+    found += "; name another one, as in: make PYTHON=python3.12"
+    sys.exit("The lab needs Python 3.11 or newer, and this is " + found)
 
 import contextlib
 import errno
@@ -126,7 +126,10 @@ def stamp_of(text: str) -> str:
 
 def python_tag() -> str:
     """Python version and platform; a folder shared with a container must not be taken for ours."""
-    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE")
+    if hasattr(os, "uname"):
+        machine = os.uname().machine
+    else:
+        machine = os.environ.get("PROCESSOR_ARCHITECTURE", "")
     return f"{sys.implementation.cache_tag}-{sys.platform}-{machine}"
 
 
@@ -149,7 +152,7 @@ def base_is_ready(venv: Path) -> bool:
 
 
 def claim_folder(venv: Path) -> None:
-    """Mark `venv` as ours, so that it may be emptied. Errors: CannotPrepare for a foreign folder."""
+    """Mark `venv` as ours, so that it may be emptied. Errors: CannotPrepare for a foreign one."""
     if venv.is_dir() and any(venv.iterdir()) and not (venv / STAMPS).is_dir():
         raise CannotPrepare(
             f"{venv} was not made by the lab and is left alone: "
@@ -185,8 +188,12 @@ def make_venv(venv: Path) -> None:
     base = getattr(sys, "_base_executable", "") or sys.executable
     made = subprocess.run(
         [base, "-m", "venv", os.fspath(venv)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=clean_environment(), text=True, errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=clean_environment(),
+        text=True,
+        errors="replace",
     )
     if made.returncode:
         if "ensurepip" in made.stdout:
@@ -208,7 +215,9 @@ def install(venv: Path, group: str, text: str) -> None:
     requirements = venv / STAMPS / f"{group}.txt"
     write(requirements, text)
     write(venv / STAMPS / "installing", group)
-    say(f"  {group}: {wanted} packages ...", end="" if sys.stderr.isatty() else "\n")
+    terminal = sys.stderr.isatty()
+    clear = "\r\033[K" if terminal else ""
+    say(f"  {group}: {wanted} packages ...", end="" if terminal else "\n")
     pip = subprocess.Popen(
         [python_of(venv), "-m", "pip", "install", "--require-hashes", "--no-deps",
          "--only-binary=:all:", "--progress-bar=off", "--no-input", "--retries=2",
@@ -220,16 +229,16 @@ def install(venv: Path, group: str, text: str) -> None:
     for line in pip.stdout:
         lines.append(line)
         seen += line.startswith("Collecting ")
-        if sys.stderr.isatty():
+        if terminal:
             what = "unpacking" if line.startswith("Installing") else f"{seen} of {wanted}"
-            say(f"\r\033[K  {group}: {what}, {time.monotonic() - started:.0f} s ", end="")
+            say(f"{clear}  {group}: {what}, {time.monotonic() - started:.0f} s ", end="")
     status = pip.wait()
-    clear = "\r\033[K" if sys.stderr.isatty() else ""
     if status < 0:  # killed: what it left behind cannot be trusted, so `installing` stays
-        raise CannotPrepare(f"{clear}The installation of {group} was stopped; the next run repairs it.")
+        raise CannotPrepare(f"{clear}The group {group} was stopped half-way; run it again.")
     (venv / STAMPS / "installing").unlink()
     if status:
-        raise CannotPrepare(clear + explain(f"The group {group} could not be installed", "".join(lines)))
+        what = f"{clear}The group {group} could not be installed"
+        raise CannotPrepare(explain(what, "".join(lines)))
     write(venv / STAMPS / group, stamp_of(text))
     say(f"{clear}  {group}: ready after {time.monotonic() - started:.0f} s")
 

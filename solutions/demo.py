@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from server import Parts
-from stage import FORM, TEAM, Json, Reply, Stage, accept
-
 from kit.notes import BOB, Note
 from kit.parts import part_paths
 from kit.protocol import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SERVER_INFO, VERSION
 from kit.tape import compact
+from server import Parts
+from stage import FORM, TEAM, Json, Reply, Stage, accept
 
 Claims = Iterator[bool]
 REFUSED_STATE = {"reason": "invalid_request_state"}
@@ -60,7 +59,9 @@ def asks(reply: Reply) -> bool:
     return kind == "input_required" and {"inputRequests", "requestState"} <= set(reply.result)
 
 
-@checkpoint("server/discover says versions, capabilities and how long that holds", "DISC-2", "ENV-14")
+@checkpoint(
+    "server/discover says versions, capabilities and how long that holds", "DISC-2", "ENV-14"
+)
 def _(stage: Stage) -> Claims:
     reply = stage.send(stage.request("server/discover"))
     yield reply.result["supportedVersions"] == ["2026-07-28"]
@@ -70,7 +71,9 @@ def _(stage: Stage) -> Claims:
     yield set(reply.result["_meta"][SERVER_INFO]) >= {"name", "version"}
 
 
-@checkpoint("tools/list is the same to the byte and says that the tool destroys", "TOOL-3", "CACHE-1")
+@checkpoint(
+    "tools/list is the same to the byte and says that the tool destroys", "TOOL-3", "CACHE-1"
+)
 def _(stage: Stage) -> Claims:
     first, second = (stage.send(stage.request("tools/list")) for _ in range(2))
     tool = first.result["tools"][0]
@@ -125,7 +128,11 @@ def _(stage: Stage) -> Claims:
     states = {
         tool: state.mint(
             state.Origin("alice", "tools/call", tool, arguments, world.audience),
-            "delete_choice", ("draft-1",), world.ring, world.clock, world.randomness,
+            "delete_choice",
+            ("draft-1",),
+            world.ring,
+            world.clock,
+            world.randomness,
         )
         for tool in ("notes_archive", "notes_delete")
     }
@@ -305,7 +312,11 @@ def _shown(message: Any) -> Any:
 
 def _unusual(meta: Json) -> Json:
     usual = {PROTOCOL_VERSION: VERSION, CLIENT_CAPABILITIES: FORM}
-    said = {name.rpartition("/")[2]: meta.get(name, "(missing)") for name in usual if meta.get(name) != usual[name]}
+    said = {
+        name.rpartition("/")[2]: meta.get(name, "(missing)")
+        for name in usual
+        if meta.get(name) != usual[name]
+    }
     return {} if SERVER_INFO in meta else said
 
 
@@ -313,7 +324,9 @@ def main() -> int:
     """Play all checkpoints; 0 when all hold, 1 otherwise."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     parts = Parts(part_paths(os.environ.get("PARTS", "solutions")))
-    print("notes_delete over HTTP on 127.0.0.1. Each request also carries _meta with the version and")
+    print(
+        "notes_delete over HTTP on 127.0.0.1. Each request also carries _meta with the version and"
+    )
     print("the client's capabilities; it is shown where it is not the usual one.\n")
     kept = 0
     for number, point in enumerate(CHECKPOINTS, 1):

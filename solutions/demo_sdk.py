@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hosts import build
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.types import ElicitRequestParams, ElicitResult
 
+from hosts import build
 from kit.http_loop import HttpLoop
 from kit.notes import ALICE
 from kit.parts import ROOT
@@ -66,7 +66,9 @@ async def over_http(user: User) -> AsyncIterator[Client]:
     threading.Thread(target=loop.serve_forever, args=(0.02,), daemon=True).start()
     try:
         async with create_mcp_http_client(headers={"Authorization": f"Bearer {token}"}) as http:
-            transport = streamable_http_client(f"http://127.0.0.1:{loop.port}/mcp", http_client=http)
+            transport = streamable_http_client(
+                f"http://127.0.0.1:{loop.port}/mcp", http_client=http
+            )
             async with Client(transport, elicitation_callback=user.answer) as client:
                 yield client
     finally:
@@ -77,7 +79,9 @@ async def over_http(user: User) -> AsyncIterator[Client]:
 async def lists_tools(client: Client, user: User) -> bool:
     """The client finds the tool, and takes the version of this lab."""
     tools = (await client.list_tools()).tools
-    return [tool.name for tool in tools] == ["notes_delete"] and client.protocol_version == "2026-07-28"
+    return [tool.name for tool in tools] == [
+        "notes_delete"
+    ] and client.protocol_version == "2026-07-28"
 
 
 async def declines(client: Client, user: User) -> bool:

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from server import NotesServer, Parts, World
-
 from kit.clock import SystemClock
 from kit.http_loop import HttpLoop
 from kit.notes import ALICE, GRANTS, example_notes
@@ -18,6 +16,7 @@ from kit.principal import Principal
 from kit.randomness import SystemRandomness
 from kit.secrets_file import Secrets, SecretsUnusable, load_or_make, save
 from kit.stdio_loop import run_stdio
+from server import NotesServer, Parts, World
 
 SECRETS = ROOT / ".lab" / "server.json"
 

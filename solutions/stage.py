@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from server import NotesServer, Parts, World
-
 from kit.clock import FrozenClock
 from kit.http_loop import HttpLoop
 from kit.notes import ALICE, BOB, GRANTS, Notes, example_notes
@@ -17,6 +15,7 @@ from kit.principal import Principal
 from kit.protocol import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, VERSION
 from kit.randomness import SeededRandomness
 from kit.tape import Tape
+from server import NotesServer, Parts, World
 
 Json = dict[str, Any]
 

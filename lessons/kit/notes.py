@@ -61,7 +61,9 @@ def example_notes() -> Notes:
         [
             Note("draft-1", "Draft", "file:///srv/notes/team/draft-1.md", "Plan for spring."),
             Note("draft-2", "Draft", "file:///srv/notes/team/old/draft-2.md", "Plan for autumn."),
-            Note("draft-3", "Draft", "file:///srv/notes/team-archive/draft-3.md", "Keep for audit."),
+            Note(
+                "draft-3", "Draft", "file:///srv/notes/team-archive/draft-3.md", "Keep for audit."
+            ),
             Note("draft-4", "Draft", "file:///srv/notes/alice/draft-4.md", "Alice's own draft."),
             Note("agenda-1", "Agenda", "file:///srv/notes/team/agenda-1.md", "Monday, 10:00."),
         ]

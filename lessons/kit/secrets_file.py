@@ -52,7 +52,9 @@ def load_or_make(path: Path, randomness: Randomness) -> Secrets:
 
 
 def _read(stored: dict[str, Any]) -> Secrets:
-    keys = {key_id: base64.b64decode(text, validate=True) for key_id, text in stored["keys"].items()}
+    keys = {
+        key_id: base64.b64decode(text, validate=True) for key_id, text in stored["keys"].items()
+    }
     tokens = {
         digest: Principal(entry["subject"], frozenset(entry["scopes"]))
         for digest, entry in stored["tokens"].items()

@@ -39,7 +39,11 @@ class Tape:
     def record(self, sender: str, receiver: str, message: Any) -> Any:
         """Keep `message` and return it, so that recording fits into any call."""
         before = next(
-            (e.message for e in reversed(self.entries) if (e.sender, e.receiver) == (sender, receiver)),
+            (
+                e.message
+                for e in reversed(self.entries)
+                if (e.sender, e.receiver) == (sender, receiver)
+            ),
             None,
         )
         kept = json.loads(json.dumps(message))
@@ -62,7 +66,10 @@ class Tape:
 
     def _picture(self) -> str:
         lanes = list(dict.fromkeys(n for e in self.entries for n in (e.sender, e.receiver)))
-        place = {n: MARGIN + i * (WIDTH - 2 * MARGIN) // max(1, len(lanes) - 1) for i, n in enumerate(lanes)}
+        place = {
+            n: MARGIN + i * (WIDTH - 2 * MARGIN) // max(1, len(lanes) - 1)
+            for i, n in enumerate(lanes)
+        }
         height = ROW * (len(self.entries) + 1) + 10
         drawn = [_lane(name, x, height) for name, x in place.items()]
         drawn += [
@@ -146,8 +153,10 @@ def _arrow(number: int, entry: Entry, start: int, end: int) -> str:
 
 def _row(number: int, entry: Entry) -> str:
     marks = "".join(f" <mark>changed: {html.escape(name)}</mark>" for name in entry.changed)
-    body = "(no answer)" if entry.message is None else json.dumps(
-        shortened(entry.message), indent=2, ensure_ascii=False
+    body = (
+        "(no answer)"
+        if entry.message is None
+        else json.dumps(shortened(entry.message), indent=2, ensure_ascii=False)
     )
     return (
         f"<tr><td>{number}</td><td>{html.escape(entry.sender)} → {html.escape(entry.receiver)}{marks}"

@@ -14,6 +14,8 @@ from typing import Any
 
 from kit.notes import Note
 from kit.principal import Principal
+from kit.protocol import INVALID_PARAMS
+from kit.refusals import RpcError, ToolRefusal
 from kit.todo import todo
 
 Grants = Mapping[str, Iterable[str]]
@@ -120,7 +122,9 @@ def workspace_from_argument(
     todo("2.6: Three replacements for Roots")
 
 
-def workspace_from_configuration(principal: Principal, configuration: Mapping[str, str]) -> Location:
+def workspace_from_configuration(
+    principal: Principal, configuration: Mapping[str, str]
+) -> Location:
     """Third replacement for Roots: the operator fixed one workspace for each principal.
 
     configuration: workspace URI by the principal's `subject`. The call has no say in it.

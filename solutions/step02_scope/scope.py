@@ -29,7 +29,9 @@ NOT_AVAILABLE = "This workspace is not available to you."
 _FILE_URI = re.compile(r"file://(?P<host>[^/?#]*)(?P<path>/[^?#]*)", re.IGNORECASE)
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _DRIVE = re.compile(r"[A-Za-z]:")
-_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)?", re.IGNORECASE)
+_DEVICE = re.compile(
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,9 @@ def workspace_from_argument(
     return workspace
 
 
-def workspace_from_configuration(principal: Principal, configuration: Mapping[str, str]) -> Location:
+def workspace_from_configuration(
+    principal: Principal, configuration: Mapping[str, str]
+) -> Location:
     """Third replacement for Roots: the operator fixed one workspace for each principal.
 
     configuration: workspace URI by the principal's `subject`. The call has no say in it.

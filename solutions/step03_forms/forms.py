@@ -193,8 +193,13 @@ def _texts(values: Any) -> bool:
 
 
 def _titled(options: Any) -> bool:
-    return isinstance(options, list) and bool(options) and all(
-        set(option) == {"const", "title"} and _texts(list(option.values())) for option in options
+    return (
+        isinstance(options, list)
+        and bool(options)
+        and all(
+            set(option) == {"const", "title"} and _texts(list(option.values()))
+            for option in options
+        )
     )
 
 

@@ -139,7 +139,9 @@ def converse(
     """
     retry = read_retry(params)
     memory = Memory() if retry.request_state is None else open_state(retry.request_state)
-    known = {key: retry.input_responses[key] for key in memory.asked if key in retry.input_responses}
+    known = {
+        key: retry.input_responses[key] for key in memory.asked if key in retry.input_responses
+    }
     conversation = Conversation(replace(memory, answers={**memory.answers, **known}))
     try:
         return handler(conversation)

@@ -52,7 +52,9 @@ class Judge:
         self._control.settimeout(START)
         self._opened = 0
         paths = [str(TESTS), str(KIT)]
-        boot = f"import sys; sys.path[:0] = {paths}; import grading.worker as w; w.start(sys.argv[1])"
+        boot = (
+            f"import sys; sys.path[:0] = {paths}; import grading.worker as w; w.start(sys.argv[1])"
+        )
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", boot, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
@@ -65,7 +67,12 @@ class Judge:
         )
         theirs.close()
         readable = [str(path) for path in [KIT / "kit", *self.readable]]
-        job = {"kit": str(KIT), "readable": readable, "folder": self._folder, "confined": self.confined}
+        job = {
+            "kit": str(KIT),
+            "readable": readable,
+            "folder": self._folder,
+            "confined": self.confined,
+        }
         self._control.sendall(json.dumps(job).encode())
 
     @property
@@ -98,7 +105,9 @@ class Judge:
         }
         try:
             socket.send_fds(
-                self._control, [json.dumps(order).encode() + b"\n"], [theirs.fileno(), printed.fileno()]
+                self._control,
+                [json.dumps(order).encode() + b"\n"],
+                [theirs.fileno(), printed.fileno()],
             )
         except OSError as trouble:
             raise WorkerLost(f"The worker is gone: {trouble}") from None
@@ -146,11 +155,15 @@ class Actor:
             self._wire.sendall(request.encode() + b"\n")
             line = self._lines.readline(LONGEST_REPLY)
         except TimeoutError:
-            raise Trouble("timeout", f"No answer within {PATIENCE:.0f} seconds: an endless loop?") from None
+            raise Trouble(
+                "timeout", f"No answer within {PATIENCE:.0f} seconds: an endless loop?"
+            ) from None
         except OSError:
             line = b""
         if not line:
-            raise Trouble("died", "Your code ended the whole process (exit, crash, or too much memory).")
+            raise Trouble(
+                "died", "Your code ended the whole process (exit, crash, or too much memory)."
+            )
         return self._read(line)
 
     def _read(self, line: bytes) -> dict[str, Any]:

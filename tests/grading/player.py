@@ -107,7 +107,9 @@ class Player:
                 return {"refused": {"message": exact(refusal.message)}}
             if isinstance(refusal, RpcError):
                 fields = (refusal.code, refusal.message, refusal.data)
-                return {"rpc": dict(zip(("code", "message", "data"), map(exact, fields), strict=True))}
+                return {
+                    "rpc": dict(zip(("code", "message", "data"), map(exact, fields), strict=True))
+                }
             if isinstance(refusal, StateRefused):
                 return {"state": {"reason": exact(refusal.reason)}}
             return {"store": {"kind": STORE_KINDS.get(type(refusal), type(refusal).__name__)}}

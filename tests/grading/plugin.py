@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from grading.failure import LINES, Comparison, compose, got_lines, place_of, sent_line
 from grading.house import House
 from grading.judge import Actor, Judge, Trouble, WorkerLost
@@ -168,14 +169,19 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if found is None or (call.when != "call" and call.excinfo is None):
         return
     verdict, text = _verdict(item, call, session, found)
-    session.cases.setdefault((found[0].number, found[2].test), []).append((verdict, text, call.duration))
+    session.cases.setdefault((found[0].number, found[2].test), []).append(
+        (verdict, text, call.duration)
+    )
     report.outcome = {PASS: "passed", FAIL: "failed", UNPROVEN: "failed"}.get(verdict, "skipped")
     report.longrepr = (str(item.path), 1, text) if report.outcome == "skipped" else text or None
     item.config.stash[COMPARISON] = None
 
 
 def _verdict(
-    item: pytest.Item, call: pytest.CallInfo[None], session: Session, found: tuple[Step, Exercise, Check]
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    session: Session,
+    found: tuple[Step, Exercise, Check],
 ) -> tuple[str, str]:
     if call.excinfo is None:
         return PASS, ""
@@ -192,7 +198,12 @@ def _verdict(
         return FAIL, _told(item, session, found, got_lines(said.answer if said else None, compared))
     if isinstance(error, AttributeError | TypeError | KeyError | IndexError) and _last(item):
         answer = _last(item).answer
-        return FAIL, _told(item, session, found, [*got_lines(answer, None), "That has not the form the check reads."])
+        return FAIL, _told(
+            item,
+            session,
+            found,
+            [*got_lines(answer, None), "That has not the form the check reads."],
+        )
     return UNPROVEN, f"unproven: {type(error).__name__}: {error}"
 
 

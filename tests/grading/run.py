@@ -1,4 +1,4 @@
-"""Grades one folder of parts: pytest in a process of its own, and a report that leaves no check out.
+"""Grades one folder of parts: pytest in a process of its own, and no check left out of the report.
 
 The judge knows every check beforehand. A check without a verdict, because pytest was killed, could
 not collect, or ran into the time limit, is unproven and counts as a failure.
@@ -55,8 +55,14 @@ def grade(
         Result(**{**found[check.id], "requirements": tuple(found[check.id]["requirements"])})
         if check.id in found
         else Result(
-            check.id, check.test, step.number, exercise.id, UNPROVEN,
-            trouble or "This check was not run.", check.requirements, 0.0,
+            check.id,
+            check.test,
+            step.number,
+            exercise.id,
+            UNPROVEN,
+            trouble or "This check was not run.",
+            check.requirements,
+            0.0,
         )
         for step, exercise, check in expected
     )
@@ -64,23 +70,44 @@ def grade(
 
 
 def _run(
-    house: House, parts: str, folders: list[str], wanted: set[str],
-    timeout: float, seed: int | None, debug: bool,
+    house: House,
+    parts: str,
+    folders: list[str],
+    wanted: set[str],
+    timeout: float,
+    seed: int | None,
+    debug: bool,
 ) -> tuple[dict[str, list[dict[str, object]]], str]:
     with tempfile.TemporaryDirectory(prefix="lab-report-") as folder:
         report = Path(folder) / "report.json"
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
-            "-c", str(house.root / "pyproject.toml"), "--rootdir", str(house.root),
-            f"--parts={parts}", f"--lab-root={house.root}", *folders,
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--tb=short",
+            "-c",
+            str(house.root / "pyproject.toml"),
+            "--rootdir",
+            str(house.root),
+            f"--parts={parts}",
+            f"--lab-root={house.root}",
+            *folders,
         ]
         if wanted:
             command += ["-k", " or ".join(sorted(wanted))]
         environment = _environment(house, report, seed, debug)
         try:
             done = subprocess.run(
-                command, cwd=house.root, env=environment, timeout=None if debug else timeout,
-                stdin=None if debug else subprocess.DEVNULL, capture_output=not debug, text=True,
+                command,
+                cwd=house.root,
+                env=environment,
+                timeout=None if debug else timeout,
+                stdin=None if debug else subprocess.DEVNULL,
+                capture_output=not debug,
+                text=True,
             )
         except subprocess.TimeoutExpired:
             return {}, f"The checks were not done within {timeout:.0f} seconds."
@@ -93,7 +120,9 @@ def _run(
 def _environment(house: House, report: Path, seed: int | None, debug: bool) -> dict[str, str]:
     paths = [str(house.root / "lessons"), str(Path(__file__).resolve().parents[1])]
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PARTS"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "PARTS"))
     }
     environment.update(
         PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",

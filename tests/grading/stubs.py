@@ -1,8 +1,8 @@
 """Stubs out of solutions, so that what the learner edits cannot drift from what is graded.
 
 Promise: every exercise's body becomes ``todo("2.1: Title")`` after its docstring; what only those
-bodies needed (private names, imports) goes; everything else stays byte for byte. Nothing is
-written unless `write_stubs` is called.
+bodies needed goes (private names, and imports from elsewhere than the kit); everything else stays
+byte for byte. Nothing is written unless `write_stubs` is called.
 """
 
 import ast
@@ -142,7 +142,8 @@ def _remove_unneeded(tree: ast.Module, lines: SourceLines, emptied: list[Functio
     for node in tree.body:
         names = private_names(node)
         if isinstance(node, Import):
-            narrow_import(lines, node, needed)
+            if not _kit_module(node):  # what the kit offers stays in sight
+                narrow_import(lines, node, needed)
         elif names and not needed.intersection(names):
             lines.remove(first_line(node), last_line(node))
     for method in methods:

@@ -59,13 +59,15 @@ def _limits_missing() -> list[str]:
 
 def _warm_up(kit: str) -> None:
     """Import what parts may use, so that each forked child has it already."""
-    import cryptography.hazmat.primitives.ciphers.aead  # noqa: F401
+    import cryptography.hazmat.primitives.ciphers.aead
     import cryptography.hazmat.primitives.kdf.hkdf  # noqa: F401
     import pydantic  # noqa: F401
 
     for module in ("clock", "notes", "principal", "protocol", "randomness", "http_message", "todo"):
         __import__(f"kit.{module}")
-    sys.path[:] = [kit] + [path for path in sys.path if "packages" in path or path.startswith(sys.base_prefix)]
+    sys.path[:] = [kit] + [
+        path for path in sys.path if "packages" in path or path.startswith(sys.base_prefix)
+    ]
 
 
 def _serve(control: socket.socket, job: dict[str, Any]) -> None:
@@ -91,7 +93,9 @@ def _kill(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _open(control: socket.socket, job: dict[str, Any], order: dict[str, Any], descriptors: list[int]) -> int:
+def _open(
+    control: socket.socket, job: dict[str, Any], order: dict[str, Any], descriptors: list[int]
+) -> int:
     child = os.fork()
     if child == 0:
         status = 70

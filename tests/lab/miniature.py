@@ -120,7 +120,13 @@ KIT = {
     "commands/hello.py": 'SUMMARY = "greet"\nOPTIONS = {"NAME": "whom"}\n',
 }
 
-PYPROJECT = '[tool.mypy]\nfiles = ["solutions"]\nmypy_path = ["lessons"]\n'
+PYPROJECT = """[tool.ruff.lint.per-file-ignores]
+"lessons/step*/*.py" = ["F401"]
+
+[tool.mypy]
+files = ["solutions"]
+mypy_path = ["lessons"]
+"""
 
 
 def write(root: Path, files: dict[str, str]) -> None:

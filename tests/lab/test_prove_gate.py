@@ -4,15 +4,16 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from miniature import good_lab, grade, proof
+
 from grading.prove.gate import NotUnderstood, chosen_properties, prove, verdict
 from grading.prove.lab import Lab
 from grading.prove.outcome import Outcome, Property
 from grading.prove.runner import judged
 from grading.prove.table import PROPERTIES
 from kit.commands import prove as command
-from miniature import good_lab, grade, proof
 
-TOOLS = ("nbclient", "ruff", "mypy")
+TOOLS = ("nbval", "ruff", "mypy")
 needs_tools = pytest.mark.skipif(
     not all(map(importlib.util.find_spec, TOOLS)), reason="needs the groups notebook and dev"
 )

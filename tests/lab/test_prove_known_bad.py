@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from miniature import STEP, edit, good_lab, known_bad, proof, write
+
 from grading import player
 from grading.prove.gradings import NOT_LOADED
-from miniature import STEP, edit, good_lab, known_bad, proof, write
 
 FIRST = "test_two_becomes_four"
 FOLDER = f"tests/known_bad/{STEP}"

@@ -93,6 +93,7 @@ STUB = '''"""What the module promises."""
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from kit.refusals import RpcError, ToolRefusal
 from kit.todo import todo
 
 PUBLIC = 1

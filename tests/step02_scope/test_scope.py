@@ -1,4 +1,4 @@
-"""Step 02: who may touch what. Each check proves one rule; each refusal has its positive control."""
+"""Step 02: who may touch what. Each check proves one rule, each refusal with its control."""
 
 import string
 from typing import Any
@@ -23,7 +23,9 @@ def test_a_note_id_is_returned_as_it_came(subject: Any, text: str) -> None:
     assert subject.note_id(text=text) == text
 
 
-@pytest.mark.parametrize("text", ["draft-1\n", "", "Draft", "-a", "a" * 65, "a/b", "é", "٣", None, 7])
+@pytest.mark.parametrize(
+    "text", ["draft-1\n", "", "Draft", "-a", "a" * 65, "a/b", "é", "٣", None, 7]
+)
 def test_a_note_id_of_another_shape_is_refused(subject: Any, text: Any) -> None:
     assert subject.note_id(text=text) == Refused()
 
@@ -50,7 +52,9 @@ def test_query_and_fragment_are_refused(subject: Any) -> None:
         assert subject.uri_path(uri=uri) == Refused()
 
 
-@pytest.mark.parametrize("uri", ["notes/a.md", "/srv/a.md", "http://localhost/a.md", "", "file://", 7, None])
+@pytest.mark.parametrize(
+    "uri", ["notes/a.md", "/srv/a.md", "http://localhost/a.md", "", "file://", 7, None]
+)
 def test_what_is_no_file_uri_is_refused(subject: Any, uri: Any) -> None:
     assert subject.uri_path(uri="file:///a.md") == "/a.md"
     assert subject.uri_path(uri=uri) == Refused()
@@ -90,8 +94,12 @@ def test_empty_segments_and_a_trailing_slash_change_nothing(subject: Any, rng: A
     assert subject.normalize(uri="file:///") == []
 
 
-@pytest.mark.parametrize("escape", ["%2F", "%2f", "%5c", "\\", "%00", "%0a", "\n", "%7F", "\t", "%C2%85"])
-def test_slash_backslash_and_control_characters_in_a_name_are_refused(subject: Any, escape: str) -> None:
+@pytest.mark.parametrize(
+    "escape", ["%2F", "%2f", "%5c", "\\", "%00", "%0a", "\n", "%7F", "\t", "%C2%85"]
+)
+def test_slash_backslash_and_control_characters_in_a_name_are_refused(
+    subject: Any, escape: str
+) -> None:
     assert subject.normalize(uri=f"{NOTES}/a%20b.md") == ["srv", "notes", "a b.md"]
     assert subject.normalize(uri=f"{NOTES}/a{escape}b.md") == Refused()
 
@@ -114,7 +122,10 @@ def test_what_is_not_utf8_is_refused(subject: Any, escape: str) -> None:
 def test_a_sibling_with_the_same_beginning_is_outside(subject: Any, rng: Any) -> None:
     name = word(rng)
     assert subject.contains(workspace=["srv", name], target=["srv", name, "a.md"]) is True
-    assert subject.contains(workspace=["srv", name], target=["srv", name + "-archive", "a.md"]) is False
+    assert (
+        subject.contains(workspace=["srv", name], target=["srv", name + "-archive", "a.md"])
+        is False
+    )
     assert subject.contains(workspace=["srv", name], target=["srv"]) is False
     assert subject.contains(workspace=["srv", name], target=["x", "srv", name]) is False
 
@@ -146,7 +157,9 @@ def test_nobody_deletes_the_workspace_itself(subject: Any, rng: Any) -> None:
         (f"{NOTES}/%2E%2e/private.md", False),
     ],
 )
-def test_text_to_verdict_agrees_with_the_public_cases(subject: Any, target: str, inside: bool) -> None:
+def test_text_to_verdict_agrees_with_the_public_cases(
+    subject: Any, target: str, inside: bool
+) -> None:
     assert subject.contained(allowed=NOTES, target=target) is inside
 
 
@@ -188,7 +201,11 @@ def test_the_workspace_of_a_call_is_its_argument(subject: Any) -> None:
 
 
 def test_a_call_cannot_say_who_is_asking(subject: Any) -> None:
-    arguments = {"workspaceUri": "file:///srv/notes/alice", "principal": "alice", "subject": "alice"}
+    arguments = {
+        "workspaceUri": "file:///srv/notes/alice",
+        "principal": "alice",
+        "subject": "alice",
+    }
     assert subject.workspace_from_argument(arguments=arguments, subject="alice") != Refused()
     assert subject.workspace_from_argument(arguments=arguments, subject="bob") == Refused()
 
@@ -245,13 +262,17 @@ def test_a_path_is_not_a_uri(subject: Any) -> None:
         assert subject.within(path=name) == ["srv", "team", name]
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "~/.bashrc", "~root/.bashrc", "", "a\\b", "a\x00b", None, ["a"]])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "~/.bashrc", "~root/.bashrc", "", "a\\b", "a\x00b", None, ["a"]]
+)
 def test_a_path_that_does_not_start_at_the_workspace_is_refused(subject: Any, path: Any) -> None:
     assert subject.within(path="a~b") == ["srv", "team", "a~b"]
     assert subject.within(path=path) == Refused()
 
 
-@pytest.mark.parametrize("path", ["../x.md", "a/../../x.md", "../team-archive/x.md", "../../..", "../../../.."])
+@pytest.mark.parametrize(
+    "path", ["../x.md", "a/../../x.md", "../team-archive/x.md", "../../..", "../../../.."]
+)
 def test_a_path_that_leaves_the_workspace_is_refused(subject: Any, path: str) -> None:
     assert subject.within(path="../team/a.md") == ["srv", "team", "a.md"]
     assert subject.within(path=path) == Refused()
@@ -262,7 +283,9 @@ def test_every_path_argument_is_checked(subject: Any) -> None:
     fine = {"source": "a.md", "destination": "old/b.md", "title": "../"}
     expected = {"source": ["srv", "team", "a.md"], "destination": ["srv", "team", "old", "b.md"]}
     assert subject.within_all(arguments=fine, names=names) == expected
-    assert subject.within_all(arguments={"source": "a.md"}, names=names) == {"source": ["srv", "team", "a.md"]}
+    assert subject.within_all(arguments={"source": "a.md"}, names=names) == {
+        "source": ["srv", "team", "a.md"]
+    }
     for name in names:
         assert subject.within_all(arguments={**fine, name: "../../b.md"}, names=names) == Refused()
 
@@ -270,20 +293,28 @@ def test_every_path_argument_is_checked(subject: Any) -> None:
 # 2.8
 
 
-@pytest.mark.parametrize("allowed", ["file:///c%3A/srv/notes", "file:///C:/srv/Notes", "file:///c:/srv/notes/"])
+@pytest.mark.parametrize(
+    "allowed", ["file:///c%3A/srv/notes", "file:///C:/srv/Notes", "file:///c:/srv/notes/"]
+)
 def test_windows_ignores_case_and_takes_an_encoded_colon(subject: Any, allowed: str) -> None:
     assert subject.windows_contained(allowed=allowed, target="file:///C:/SRV/notes/a.md") is True
     assert subject.windows_contained(allowed=allowed, target="file:///D:/srv/notes/a.md") is False
-    assert subject.windows_contained(allowed=allowed, target="file:///C:/srv/notes-evil/a.md") is False
+    assert (
+        subject.windows_contained(allowed=allowed, target="file:///C:/srv/notes-evil/a.md") is False
+    )
 
 
-@pytest.mark.parametrize("uri", ["file:///srv/notes", "file:///", "file:///CC:/a", "file:////host/share/a.md"])
+@pytest.mark.parametrize(
+    "uri", ["file:///srv/notes", "file:///", "file:///CC:/a", "file:////host/share/a.md"]
+)
 def test_a_windows_location_begins_with_a_drive(subject: Any, uri: str) -> None:
     assert subject.windows_location(uri="file:///C:/a.md")[1:] == ["a.md"]
     assert subject.windows_location(uri=uri) == Refused()
 
 
-@pytest.mark.parametrize("name", ["a.md:hidden", "NUL", "nul.txt", "COM1.log", "a.", "a%20", "a%3Fb", "lpt%C2%B9"])
+@pytest.mark.parametrize(
+    "name", ["a.md:hidden", "NUL", "nul.txt", "COM1.log", "a.", "a%20", "a%3Fb", "lpt%C2%B9"]
+)
 def test_names_that_windows_reads_otherwise_are_refused(subject: Any, name: str) -> None:
     for fine in ("null.txt", "com10", "console", "a.b"):
         assert subject.windows_location(uri=f"file:///C:/{fine}")[1:] == [fine]

@@ -20,7 +20,9 @@ def run(options: dict[str, str]) -> int:
     folder = _folder(options.get("STEP", ""))
     against = options.get("AGAINST", "")
     if folder is None or against not in ("", "naive", "yours", "solutions"):
-        print("Say STEP=02, or another step that has an attack; AGAINST is naive, yours or solutions.")
+        print(
+            "Say STEP=02, or another step that has an attack; AGAINST is naive, yours or solutions."
+        )
         return 2
     if not (ROOT / "solutions" / "stage.py").is_file():
         print("The attack needs the rest of the server from solutions/, which is not here.")
@@ -44,7 +46,10 @@ def _play(attack: Any, against: str) -> int:
     stage_module, server = importlib.import_module("stage"), importlib.import_module("server")
     paths = part_paths("solutions")
     if against == "yours":
-        paths |= {part: ROOT / "lessons" / paths[part].parent.name / f"{part}.py" for part, _ in attack.NEEDS}
+        paths |= {
+            part: ROOT / "lessons" / paths[part].parent.name / f"{part}.py"
+            for part, _ in attack.NEEDS
+        }
     parts = server.Parts(paths)
     if against == "naive":
         attack.make_naive(parts)

@@ -96,7 +96,7 @@ def group_is_there(group: str) -> Finding:
     """Whether a group of packages is installed."""
     if importlib.util.find_spec(GROUPS[group][0]) is not None:
         return OK, ""
-    return MISSING, "installed by the command that needs it, or: LAB_GROUPS=" + group + " make doctor"
+    return MISSING, f"its command installs it, or LAB_GROUPS={group} make doctor"
 
 
 def program(name: str, *arguments: str) -> Finding:

@@ -47,10 +47,10 @@ def described(name: str) -> tuple[str, dict[str, str]]:
             if isinstance(target, ast.Name) and target.id in ("SUMMARY", "OPTIONS"):
                 values[target.id] = _literal(statement)
     summary, options = values.get("SUMMARY"), values.get("OPTIONS")
-    return (
-        summary if isinstance(summary, str) else "",
-        {str(key): str(value) for key, value in options.items()} if isinstance(options, dict) else {},
-    )
+    if not isinstance(options, dict):
+        options = {}
+    meanings = {str(key): str(value) for key, value in options.items()}
+    return (summary if isinstance(summary, str) else ""), meanings
 
 
 def _literal(statement: ast.stmt) -> object:

@@ -53,7 +53,15 @@ def install_uv(folder: Path) -> Path:
 
 def compiled(uv: Path, groups: list[str], *, hashes: bool = False, pins: Path | None = None) -> str:
     """What `groups` need, for every platform and Python of the lab, in pip's format."""
-    command = [uv, "pip", "compile", "--universal", "--python-version", "3.11", "--no-header"]
+    command: list[str | Path] = [
+        uv,
+        "pip",
+        "compile",
+        "--universal",
+        "--python-version",
+        "3.11",
+        "--no-header",
+    ]
     command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
     command += ["--generate-hashes"] if hashes else []
     command += ["--constraint", pins] if pins else []

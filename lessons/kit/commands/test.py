@@ -87,12 +87,17 @@ def _grade(
     tests = {check.test for _, exercise in pairs for check in exercise.checks}
     checks = {options["CHECK"]} if "CHECK" in options else tests
     report = grade(
-        parts, steps={step.number for step, _ in pairs}, checks=checks, seed=seed,
+        parts,
+        steps={step.number for step, _ in pairs},
+        checks=checks,
+        seed=seed,
         debug=options.get("DEBUG") == "1",
     )
     for result in report.results:
         if result.verdict in (FAIL, UNPROVEN):
-            print(f"✗ {result.exercise} {result.test.replace('_', ' ')}\n{_indented(result.text)}\n")
+            print(
+                f"✗ {result.exercise} {result.test.replace('_', ' ')}\n{_indented(result.text)}\n"
+            )
         if result.verdict == NOT_RUNNABLE:
             print(f"– {result.exercise} {result.test.replace('_', ' ')}: {result.text}")
     _by_exercise(report, pairs)
@@ -113,7 +118,9 @@ def _by_exercise(report: Any, pairs: list[Any]) -> None:
         mine = [result for result in report.results if result.exercise == exercise.id]
         passed = sum(result.verdict == "pass" for result in mine)
         mark = "✓ passes    " if passed == len(mine) else "✗ not yet   "
-        print(f"{mark} {exercise.id} {exercise.title}: {passed} of {len(mine)} checks, {exercise.track}")
+        print(
+            f"{mark} {exercise.id} {exercise.title}: {passed} of {len(mine)} checks, {exercise.track}"
+        )
 
 
 def _rest(report: Any) -> str:

@@ -6,7 +6,6 @@ import textwrap
 from grading.prove.lab import Lab
 from grading.stub_lines import first_line, last_line
 
-
 _GONE = "\0"
 
 

@@ -61,9 +61,10 @@ def of_submission(
 
 def _started(lab: Lab, submission: Submission, checks: Iterable[str] | None) -> "Future[Verdicts]":
     try:
+        parts = materialise(lab, submission)
         if checks is not None and not set(checks) & set(checks_of(submission.step)):
             raise Rotten("it names no check of its step, so nothing rejects it.")
-        return start_grading(lab, materialise(lab, submission), submission.step, checks)
+        return start_grading(lab, parts, submission.step, checks)
     except Rotten as rotten:
         failed: Future[Verdicts] = Future()
         failed.set_exception(rotten)

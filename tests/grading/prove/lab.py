@@ -21,8 +21,8 @@ class Lab:
     """A lab under proof.
 
     root: its folder. all_steps: of the registry. steps: those chosen with ``STEP=``. grade:
-    `grading.run.grade` or a stand-in. pool: where programs and gradings are started and awaited. scratch: an empty
-    folder that is removed afterwards.
+    `grading.run.grade` or a stand-in. pool: where programs and gradings are started and awaited.
+    scratch: an empty folder that is removed afterwards.
     """
 
     root: Path

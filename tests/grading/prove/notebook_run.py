@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 CELL_SECONDS = 120
 SHOWN = 160
 _COLOUR = re.compile(r"(?:\x1b|#x1B)\[[0-9;]*m")
+_CELL = re.compile(r"Cell (\d+)")
 _BEFORE = re.compile(r".*\bTraceback:\s*", re.DOTALL)
 
 
@@ -35,8 +36,11 @@ def differences(cells: list[ElementTree.Element]) -> Iterator[str]:
     for cell in cells:
         for result in [*cell.iter("failure"), *cell.iter("error"), *cell.iter("skipped")]:
             told = _COLOUR.sub("", result.text or result.get("message", ""))
-            number = int(re.sub(r"\D", "", cell.get("name", "")) or 0) + 1
-            yield f"code cell {number} does not show what it stores: {shown(_cause(told))}."
+            if name := _CELL.fullmatch(cell.get("name", "")):
+                which = f"code cell {int(name[1]) + 1} does not show what it stores"
+                yield f"{which}: {shown(_cause(told))}."
+            else:
+                yield f"could not be run: {shown(told.strip().splitlines()[-1])}."
 
 
 def _cause(told: str) -> str:

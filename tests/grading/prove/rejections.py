@@ -88,7 +88,7 @@ def _shortfalls(submission: Submission, future: "Future[Verdicts]") -> list[Shor
 
 
 def _untried(submission: Submission, future: "Future[Verdicts]") -> list[str]:
-    """A note when it is otherwise in order, and a check that it names cannot run on this machine."""
+    """A note when it is in order, but a check that it names cannot run on this machine."""
     if _shortfalls(submission, future):
         return []
     verdicts = future.result()

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Set
 
 from grading.prove.lab import Lab, checks_of
 from grading.prove.outcome import Outcome, Shortfall, counted
@@ -9,6 +10,11 @@ from grading.prove.outcome import Outcome, Shortfall, counted
 PAGE = "lessons/requirements.md"
 LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "FACT", "LAB")
 CITING = ("lessons/", "tests/", "solutions/", "notebooks/", "outputs/")
+KINDS = frozenset(
+    ("BOX", "BRIDGE", "CACHE", "DEP", "DISC", "EDGE", "ELI", "ENV", "ERR", "FORM", "HTTP", "LEG")
+    + ("LINK", "MRTR", "ONCE", "RES", "ROOT", "ROUND", "RSRC", "SCALE", "SCOPE", "SEAL", "SQL")
+    + ("STATE", "STDIO", "TOOL", "URL", "VER", "WRITE")
+)
 _ROW = re.compile(r"^- \*\*(?P<id>[A-Z]+-\d+)\*\*(?P<rest>.*)$")
 _CITED = re.compile(r"\b([A-Z]+)-(\d+)\b")
 
@@ -16,12 +22,12 @@ _CITED = re.compile(r"\b([A-Z]+)-(\d+)\b")
 def requirement_ids_resolve(lab: Lab) -> Outcome:
     """Each cited id is a row of requirements.md, each row is complete, each check has an id.
 
-    An id is a word with the prefix of some row, so that ``UTF-8`` is none; what the registry lists
+    An id has a prefix of KINDS or of some row, so that ``UTF-8`` is none; what the registry lists
     for a check must be an id whatever its prefix.
     """
     rows = rows_of(lab.text(PAGE))
     known = {row for row, _, _ in rows}
-    prefixes = {requirement.split("-")[0] for requirement in known}
+    prefixes = KINDS | {requirement.split("-")[0] for requirement in known}
     cited = [
         (f"{name}:{number}", requirement)
         for name in lab.files(".md", ".py", ".toml", ".ipynb")
@@ -45,7 +51,7 @@ def rows_of(page: str) -> list[tuple[str, int, str]]:
     return [(row["id"], n, row["rest"]) for n, line in lines if (row := _ROW.match(line))]
 
 
-def _ids(line: str, prefixes: set[str]) -> list[str]:
+def _ids(line: str, prefixes: Set[str]) -> list[str]:
     return [f"{prefix}-{n}" for prefix, n in _CITED.findall(line) if prefix in prefixes]
 
 
@@ -59,7 +65,8 @@ def _flaws_of_rows(rows: list[tuple[str, int, str]]) -> list[Shortfall]:
             flaws.append(Shortfall(where, f"{row} comes {times[row]} times."))
         if len(cells) < 5 or cells[1] not in LEVELS:
             flaws.append(Shortfall(where, f"{row} is not “id · level · whom · words · source”."))
-        if "](https://" not in cells[-1]:
+        is_decision = "LAB" in cells[1:2] and "](#" in cells[-1]
+        if "](https://" not in cells[-1] and not is_decision:
             flaws.append(Shortfall(where, f"{row} names no public source."))
     return flaws
 
