@@ -62,9 +62,10 @@ class Tape:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return f'<div class="tape">{self._picture()}{self._table()}</div>'
+        return f'<div class="tape">{self.picture()}{self._table()}</div>'
 
-    def _picture(self) -> str:
+    def picture(self) -> str:
+        """Return the tape as an SVG sequence diagram with a title and a description."""
         lanes = list(dict.fromkeys(n for e in self.entries for n in (e.sender, e.receiver)))
         place = {
             n: MARGIN + i * (WIDTH - 2 * MARGIN) // max(1, len(lanes) - 1)

@@ -161,6 +161,8 @@ def _import_todo(tree: ast.Module, lines: SourceLines) -> None:
     """Put the import where the sorter would: among the kit's, or in a paragraph of its own."""
     imports = [node for node in tree.body if isinstance(node, Import)]
     kit = [node for node in imports if _kit_module(node)]
+    if any(_kit_module(node) == "kit.todo" for node in kit):
+        return
     later = [node for node in kit if _kit_module(node) > "kit.todo"]
     if later:
         lines.insert(later[0].lineno, [TODO_IMPORT])
@@ -183,4 +185,4 @@ def _import_alone(tree: ast.Module, lines: SourceLines) -> None:
 
 def _kit_module(statement: Import) -> str:
     module = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
-    return module if module.startswith("kit.") else ""
+    return module if module.split(".")[0] == "kit" else ""

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tiny_lab import SOLUTION, STUB, tiny_lab
+
 from grading.house import House
 from kit.commands import diff, hint, reset, status
-from tiny_lab import SOLUTION, STUB, tiny_lab
 
 HINTS = """# Hints
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tiny_lab import SOLUTION, STUB, tiny_lab
+
 from grading.run import grade
 from grading.verdicts import Report, Result
-from tiny_lab import SOLUTION, STUB, tiny_lab
 
 HONEST = "test_a_text_is_refused"
 EQUAL_TO_ALL = """
@@ -26,7 +27,7 @@ class Int(int):
 def double(number):
     return Int()
 """
-SWALLOWED = '''
+SWALLOWED = """
 from kit.todo import todo
 
 def double(number):
@@ -34,7 +35,7 @@ def double(number):
         todo("5.1: Double")
     except Exception:
         return 4
-'''
+"""
 READS_THE_SOLUTION = """
 from pathlib import Path
 

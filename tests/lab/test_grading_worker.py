@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading.judge import Actor, Judge, Trouble
 from tiny_lab import SUBJECT
 
-PART = '''
+from grading.judge import Actor, Judge, Trouble
+
+PART = """
 import os, socket, subprocess, sys
 seen = []
 
@@ -45,7 +46,7 @@ def double(job):
         for _ in range(100_000):
             value = [value]
         return value
-'''
+"""
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from grading.prove.anatomy import rungs_by_exercise
 from miniature import SOLUTION, STEP, edit, good_lab, proof, write
+
+from grading.prove.anatomy import rungs_by_exercise
 
 PART = f"lessons/{STEP}/double.py"
 
@@ -84,9 +85,7 @@ def test_an_exercise_has_three_rungs_of_hints(tmp_path: Path) -> None:
         ("## 1.2 Double", "“## 1.2 Double” is no exercise of the registry."),
     ],
 )
-def test_hints_have_the_headings_of_the_registry(
-    tmp_path: Path, title: str, sentence: str
-) -> None:
+def test_hints_have_the_headings_of_the_registry(tmp_path: Path, title: str, sentence: str) -> None:
     edit(good_lab(tmp_path), f"lessons/{STEP}/hints.md", "## 1.1 Double", title)
     assert sentence in proof(tmp_path, only="anatomy")[1]
 

@@ -83,7 +83,9 @@ def test_an_error_or_a_word_on_stderr_is_reported(tmp_path: Path) -> None:
     assert "code cell 1 wrote to stderr." in said
 
 
-@pytest.mark.parametrize("source", ["def double(n): ...", "class double: ...", "double = lambda: 1"])
+@pytest.mark.parametrize(
+    "source", ["def double(n): ...", "class double: ...", "double = lambda: 1"]
+)
 def test_an_answer_in_a_notebook_is_reported(tmp_path: Path, source: str) -> None:
     assert "defines double, which is an exercise." in rules(tmp_path, {"source": source})
 

@@ -4,10 +4,11 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from miniature import SOLUTION, STEP, edit, good_lab, proof
+
 from grading.prove.commands_named import commands_in, flaw, options
 from grading.prove.extracts import extract, without_docstrings
 from grading.prove.markdown import anchors, count_words, headings, links, slug, split
-from miniature import SOLUTION, STEP, edit, good_lab, proof, write
 
 PAGE = f"lessons/{STEP}/README.md"
 
@@ -113,7 +114,9 @@ def test_a_piece_of_source_is_shown_with_or_without_its_docstrings(tmp_path: Pat
 
 
 def test_only_code_may_follow_the_name_of_a_piece(tmp_path: Path) -> None:
-    said = listing(tmp_path, f"<!-- from: solutions/{STEP}/double.py#double:x -->\n```\nx\n```\n")[1]
+    said = listing(tmp_path, f"<!-- from: solutions/{STEP}/double.py#double:x -->\n```\nx\n```\n")[
+        1
+    ]
     assert "after the name comes nothing, or :code." in said
 
 

@@ -220,7 +220,7 @@ def test_todo_is_imported_in_its_place_among_the_kits() -> None:
         "from kit.notes import Note\nfrom kit.zoo import Bear\n\n\ndef f() -> Note:\n    Bear()\n"
     )
     assert stub_text(source, {"f": "t"}).startswith(
-        "from kit.notes import Note\nfrom kit.todo import todo\n\n\n"
+        "from kit.notes import Note\nfrom kit.todo import todo\nfrom kit.zoo import Bear\n\n\n"
     )
 
 

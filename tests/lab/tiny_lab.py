@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = f"""[tool.pytest.ini_options]
-pythonpath = ["{ROOT / 'lessons'}", "{ROOT / 'tests'}"]
+pythonpath = ["{ROOT / "lessons"}", "{ROOT / "tests"}"]
 """
 HEAD = 'revision = "2026-07-28"\n'
 STEP = """

@@ -66,12 +66,14 @@ def rungs_by_exercise(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     rungs: list[str] = []
     rung = ""
-    for line in split(text)[1]:
+    blocks, prose = split(text)
+    fences = {block.line for block in blocks if block.text.strip()}
+    for line in prose:
         if heading := re.match(r"##\s+(.+?)\s*$", line.text):
             rungs, rung = found.setdefault(heading[1], []), ""
         elif heading := re.match(r"###\s+(\S+)", line.text):
             rung = heading[1]
-        elif line.text.strip() and rung:
+        elif rung and (line.text.strip() or line.number in fences):
             rungs.append(rung)
             rung = ""
     return found
