@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,8 +93,11 @@ class Judge:
             raise WorkerLost(f"The worker ended: {told.strip().splitlines()[-1:]}")
         return json.loads(answer.splitlines()[-1])
 
-    def actor(self, subject: Path, files: dict[str, Path]) -> "Actor":
-        """Open a fresh process with these parts. Errors: WorkerLost."""
+    def actor(self, subject: Path, files: dict[str, Path], check: str) -> "Actor":
+        """Open a fresh process with these parts. Errors: WorkerLost.
+
+        check: processes of one check share a working folder, until `clear`.
+        """
         assert self.missing is not None  # the worker is up
         ours, theirs = socket.socketpair()
         printed = tempfile.TemporaryFile()  # noqa: SIM115
@@ -102,6 +106,7 @@ class Judge:
             "open": self._opened,
             "subject": str(subject),
             "files": {part: str(path) for part, path in files.items()},
+            "folder": str(self._check_folder(check)),
         }
         try:
             socket.send_fds(
@@ -114,9 +119,25 @@ class Judge:
         theirs.close()
         return Actor(self, self._opened, ours, printed)
 
+    def _check_folder(self, check: str) -> Path:
+        return Path(self._folder) / f"check-{zlib.crc32(check.encode()):08x}"
+
+    def clear(self, check: str) -> None:
+        """End every process of a check, also those that its parts started, and empty its folder.
+
+        Errors: WorkerLost.
+        """
+        self._order({"clear": str(self._check_folder(check))})
+
     def kill(self, number: int) -> None:
-        """End one actor's process, whatever it is doing."""
-        self._control.sendall(json.dumps({"kill": number}).encode() + b"\n")
+        """End one process of a check, whatever it is doing. Errors: WorkerLost."""
+        self._order({"kill": number})
+
+    def _order(self, order: dict[str, Any]) -> None:
+        try:
+            self._control.sendall(json.dumps(order).encode() + b"\n")
+        except OSError as trouble:
+            raise WorkerLost(f"The worker is gone: {trouble}") from None
         self._told()
 
     def close(self) -> None:
@@ -139,6 +160,7 @@ class Actor:
         self._judge, self._number, self._wire, self._printed = judge, number, wire, printed
         self._lines = wire.makefile("rb")
         self.is_lost = False
+        self._asked = 0
 
     def ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the reply to one operation. Errors: Trouble, after which the process is lost."""
@@ -150,7 +172,9 @@ class Actor:
 
     def _ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         self._wire.settimeout(PATIENCE)
-        request = json.dumps({"operation": operation, "arguments": arguments})
+        self._asked += 1
+        told = {"number": self._asked, "operation": operation, "arguments": arguments}
+        request = json.dumps(told)
         try:
             self._wire.sendall(request.encode() + b"\n")
             line = self._lines.readline(LONGEST_REPLY)
@@ -171,7 +195,7 @@ class Actor:
             reply = json.loads(line)
         except ValueError:
             reply = None
-        if not isinstance(reply, dict) or len(reply) != 1:
+        if not isinstance(reply, dict) or reply.pop("number", None) != self._asked:
             raise Trouble("wire", "Something wrote to the worker's private channel.")
         return reply
 
@@ -180,12 +204,13 @@ class Actor:
         self._printed.seek(0)
         return str(self._printed.read(2000).decode("utf-8", "replace"))
 
+    def kill(self) -> None:
+        """End the process at once, as a power cut would."""
+        self._judge.kill(self._number)
+        self.is_lost = True
+
     def close(self) -> None:
-        """End the process."""
-        try:
-            self._judge.kill(self._number)
-        except (OSError, WorkerLost):
-            pass
+        """Let go of the process; `Judge.clear` ends it."""
         self._lines.close()
         self._wire.close()
         self._printed.close()

@@ -61,6 +61,8 @@ class Session:
         if self._actors[0] != check or any(actor.is_lost for actor in self._actors[1]):
             for actor in self._actors[1]:
                 actor.close()
+            if self._actors[1]:
+                self.start().clear(self._actors[0])
             self._actors = (check, [])
         return self._actors[1]
 
@@ -139,7 +141,7 @@ def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
     opened = session.actors_of(found[2].id)
 
     def open_more() -> Actor:
-        opened.append(session.start().actor(path, files))
+        opened.append(session.start().actor(path, files, found[2].id))
         return opened[-1]
 
     player = InProcess(path, files) if session.debug else (opened[0] if opened else open_more())

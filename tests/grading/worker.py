@@ -2,20 +2,22 @@
 
 It is started by `judge`, with a control socket as its only descriptor. On the control socket come
 JSON lines: first the job, then ``{"open": n}`` with two descriptors attached (the child's socket
-and the file for what it prints) and ``{"kill": n}``. The child answers JSON lines on its socket.
+and the file for what it prints) ``{"kill": n}`` for one child and ``{"clear": folder}`` for all. A child answers on its socket.
 """
 
+import contextlib
 import gc
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from grading.confine import close_filesystem, enter_namespaces, limit_resources
+from grading import namespaces
+from grading.confine import close_filesystem, limit_resources
 from grading.player import Player
 
 CPU_SECONDS = 20
@@ -29,13 +31,13 @@ def start(descriptor: str) -> None:
 def main(control: socket.socket) -> None:
     """Serve the judge until it closes the control socket."""
     job = json.loads(control.recv(1 << 20))
-    missing = enter_namespaces() if job["confined"] else ["nothing: CONFINE=0"]
+    folder = Path(job["folder"])
+    missing = namespaces.enter(folder) if job["confined"] else ["nothing is, by CONFINE=0"]
     inside = os.fork()
     if inside:
         os.close(control.detach())
         os.waitpid(inside, 0)
         os._exit(0)
-    folder = Path(tempfile.mkdtemp(dir=job["folder"]))
     os.chdir(folder)
     _warm_up(job["kit"])
     if job["confined"]:
@@ -78,18 +80,33 @@ def _serve(control: socket.socket, job: dict[str, Any]) -> None:
             break
         for line in message.splitlines():
             order = json.loads(line)
-            if "kill" in order:
-                _kill(children.pop(order["kill"], 0))
-                control.sendall(b'{"killed": true}\n')
-            else:
+            if "open" in order:
                 children[order["open"]] = _open(control, job, order, descriptors)
+                continue
+            _end(children, order)
+            control.sendall(b'{"ended": true}\n')
+    _end(children, {"clear": ""})
+
+
+def _end(children: dict[int, int], order: dict[str, Any]) -> None:
+    """Kill one process of a check, or the whole check: its processes and its folder."""
+    if "kill" in order:
+        _kill(children.pop(order["kill"]))
+        return
+    if os.getpid() == 1:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)  # in a PID namespace this is everybody else, orphans too
     for child in children.values():
         _kill(child)
+    children.clear()
+    if order["clear"]:
+        shutil.rmtree(order["clear"], ignore_errors=True)
 
 
 def _kill(child: int) -> None:
-    if child:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
         os.waitpid(child, 0)
 
 
@@ -115,6 +132,8 @@ def _be_child(job: dict[str, Any], order: dict[str, Any], wire: int, printed: in
     for descriptor, place in ((nothing, 0), (printed, 1), (printed, 2)):
         os.dup2(descriptor, place)
     os.setsid()
+    os.makedirs(order["folder"], exist_ok=True)
+    os.chdir(order["folder"])
     if job["confined"]:
         limit_resources(CPU_SECONDS)
     channel = socket.socket(fileno=wire)
@@ -124,5 +143,5 @@ def _be_child(job: dict[str, Any], order: dict[str, Any], wire: int, printed: in
             request = json.loads(line)
             reply = player.play(request["operation"], request["arguments"])
             sys.stdout.flush()
-            lines.write(json.dumps(reply).encode() + b"\n")
+            lines.write(json.dumps({"number": request["number"], **reply}).encode() + b"\n")
             lines.flush()

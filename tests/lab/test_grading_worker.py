@@ -1,6 +1,5 @@
 """The worker answers or is ended; a part cannot reach files, the network or the next check."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,19 @@ def double(job):
         return open(job[5:]).read(1)
     if job.startswith("write "):
         return open(job[6:], "w").write("x")
+    if job.startswith("chmod "):
+        return os.chmod(job[6:], 0o777)
+    if job == "list":
+        return sorted(os.listdir())
+    if job == "neighbours":
+        found = 0
+        for number in range(2, os.getpid()):
+            try:
+                os.kill(number, 0)
+                found += 1
+            except ProcessLookupError:
+                pass
+        return found
     if job == "environment":
         return sorted(os.environ)
     if job == "deep":
@@ -62,9 +74,10 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
 @pytest.fixture
 def actor(judge: Judge) -> Iterator[Actor]:
     folder = judge.readable[0]
-    opened = judge.actor(folder / "subject.py", {"double": folder / "double.py"})
+    opened = judge.actor(folder / "subject.py", {"double": folder / "double.py"}, "a check")
     yield opened
     opened.close()
+    judge.clear("a check")
 
 
 def ask(actor: Actor, job: str) -> dict[str, Any]:
@@ -105,7 +118,8 @@ def test_the_lab_cannot_be_read(actor: Actor) -> None:
 
 def test_nothing_outside_its_folder_can_be_written(actor: Actor, tmp_path: Path) -> None:
     assert ask(actor, "write mine.txt") == {"value": 1}
-    assert ask(actor, f"write {tmp_path / 'yours.txt'}")["raised"]["type"] == "PermissionError"
+    assert "raised" in ask(actor, f"write {tmp_path / 'yours.txt'}")
+    assert not (tmp_path / "yours.txt").exists()
 
 
 def test_the_environment_is_clean(actor: Actor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +133,35 @@ def test_a_value_nested_without_end_is_told(actor: Actor) -> None:
 
 
 def test_the_worker_goes_on_after_all_that(actor: Actor) -> None:
-    started = time.monotonic()
     assert ask(actor, "remember") == {"value": 1}
-    assert time.monotonic() - started < 1
+
+
+def test_attributes_of_files_outside_stay(actor: Actor, judge: Judge, tmp_path: Path) -> None:
+    if any("attributes" in line for line in judge.missing):
+        pytest.skip("this machine cannot freeze its mounts")
+    outside = tmp_path / "outside"
+    outside.touch(mode=0o644)
+    assert ask(actor, f"chmod {outside}")["raised"]["type"] in ("OSError", "PermissionError")
+    assert outside.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("again", [1, 2])
+def test_a_file_of_one_check_is_gone_in_the_next(actor: Actor, again: int) -> None:
+    assert ask(actor, "list") == {"value": []}
+    assert ask(actor, "write mine.txt") == {"value": 1}
+    assert ask(actor, "list") == {"value": ["mine.txt"]}
+
+
+def test_a_child_that_left_its_session_ends_with_its_check(judge: Judge, tmp_path: Path) -> None:
+    if any("PID" in line for line in judge.missing):
+        pytest.skip("this machine has no PID namespaces")
+    folder = judge.readable[0]
+    files = {"double": folder / "double.py"}
+    first = judge.actor(folder / "subject.py", files, "first")
+    assert ask(first, "child")["value"] > 0
+    first.close()
+    judge.clear("first")
+    second = judge.actor(folder / "subject.py", files, "second")
+    assert ask(second, "neighbours") == {"value": 0}
+    second.close()
+    judge.clear("second")

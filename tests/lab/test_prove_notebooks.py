@@ -1,4 +1,4 @@
-"""Notebooks: an output that is not true any more, a cell never run, an output that nobody compares."""
+"""Notebooks: an output that is no longer true, a cell never run, an output nobody compares."""
 
 import importlib.util
 from pathlib import Path

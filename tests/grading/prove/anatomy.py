@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from grading.prove.lab import Lab, checks_of
-from grading.prove.markdown import count_words, split
+from grading.prove.markdown import Line, count_words, split
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.submissions import alternatives, known_bad
 from grading.stub_names import find_function
@@ -67,13 +67,13 @@ def rungs_by_exercise(text: str) -> dict[str, list[str]]:
     rungs: list[str] = []
     rung = ""
     blocks, prose = split(text)
-    fences = {block.line for block in blocks if block.text.strip()}
-    for line in prose:
+    listings = [Line(block.line, "a listing") for block in blocks if block.text.strip()]
+    for line in sorted([*prose, *listings], key=lambda line: line.number):
         if heading := re.match(r"##\s+(.+?)\s*$", line.text):
             rungs, rung = found.setdefault(heading[1], []), ""
         elif heading := re.match(r"###\s+(\S+)", line.text):
             rung = heading[1]
-        elif rung and (line.text.strip() or line.number in fences):
+        elif rung and line.text.strip():
             rungs.append(rung)
             rung = ""
     return found

@@ -6,8 +6,6 @@ import textwrap
 from grading.prove.lab import Lab
 from grading.stub_lines import first_line, last_line
 
-_GONE = "\0"
-
 
 def extract_flaw(lab: Lab, source: str, shown: str) -> str:
     """Why `shown` is not what `source` holds; empty when it is.
@@ -48,15 +46,22 @@ def extract(text: str, name: str) -> str | None:
 def without_docstrings(source: str) -> str:
     """The source of a function or class without docstrings; its methods lose theirs too."""
     lines = source.splitlines()
-    for node in ast.walk(ast.parse(source)):
-        documented = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        if not documented or ast.get_docstring(node) is None or len(node.body) == 1:
-            continue
-        start, stop = first_line(node.body[0]) - 1, last_line(node.body[0])
-        while stop < len(lines) and not lines[stop].strip():
-            stop += 1
-        lines[start:stop] = [_GONE] * (stop - start)
-    return "\n".join(line for line in lines if line is not _GONE)
+    gone = {
+        number
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if ast.get_docstring(node) is not None and len(node.body) > 1
+        for number in range(first_line(node.body[0]), _next_line(lines, last_line(node.body[0])))
+    }
+    return "\n".join(line for number, line in enumerate(lines, 1) if number not in gone)
+
+
+def _next_line(lines: list[str], number: int) -> int:
+    """The first line after line `number` that is not empty."""
+    number += 1
+    while number <= len(lines) and not lines[number - 1].strip():
+        number += 1
+    return number
 
 
 def same_text(wanted: str, shown: str) -> bool:

@@ -35,7 +35,7 @@ def differences(cells: list[ElementTree.Element]) -> Iterator[str]:
     """One sentence for each cell that shows something else than it stores."""
     for cell in cells:
         for result in [*cell.iter("failure"), *cell.iter("error"), *cell.iter("skipped")]:
-            told = _COLOUR.sub("", result.text or result.get("message", ""))
+            told = _COLOUR.sub("", result.text or result.get("message") or "it says nothing")
             if name := _CELL.fullmatch(cell.get("name", "")):
                 which = f"code cell {int(name[1]) + 1} does not show what it stores"
                 yield f"{which}: {shown(_cause(told))}."

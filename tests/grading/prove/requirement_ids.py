@@ -10,11 +10,11 @@ from grading.prove.outcome import Outcome, Shortfall, counted
 PAGE = "lessons/requirements.md"
 LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "FACT", "LAB")
 CITING = ("lessons/", "tests/", "solutions/", "notebooks/", "outputs/")
-KINDS = frozenset(
-    ("BOX", "BRIDGE", "CACHE", "DEP", "DISC", "EDGE", "ELI", "ENV", "ERR", "FORM", "HTTP", "LEG")
-    + ("LINK", "MRTR", "ONCE", "RES", "ROOT", "ROUND", "RSRC", "SCALE", "SCOPE", "SEAL", "SQL")
-    + ("STATE", "STDIO", "TOOL", "URL", "VER", "WRITE")
-)
+KINDS = {
+    *("BOX", "BRIDGE", "CACHE", "DEP", "DISC", "EDGE", "ELI", "ENV", "ERR", "FORM", "HTTP", "LEG"),
+    *("LINK", "MRTR", "ONCE", "RES", "ROOT", "ROUND", "RSRC", "SCALE", "SCOPE", "SEAL", "SQL"),
+    *("STATE", "STDIO", "TOOL", "URL", "VER", "WRITE"),
+}
 _ROW = re.compile(r"^- \*\*(?P<id>[A-Z]+-\d+)\*\*(?P<rest>.*)$")
 _CITED = re.compile(r"\b([A-Z]+)-(\d+)\b")
 

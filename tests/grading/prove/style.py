@@ -7,10 +7,10 @@ from grading.prove.lab import Lab, imports_of
 from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.processes import Completed
 
-REFORMAT = "Would reformat: "
+UNFORMATTED = ": unformatted: "
 TOOLS = {
     "ruff check": ["-m", "ruff", "check", "--no-cache", "--quiet", "--output-format=concise"],
-    "ruff format": ["-m", "ruff", "format", "--no-cache", "--check"],
+    "ruff format": ["-m", "ruff", "format", "--no-cache", "--check", "--output-format=concise"],
     "mypy": ["-m", "mypy", "--no-error-summary", "--hide-error-context"],
 }
 
@@ -47,7 +47,7 @@ def _complaints(tool: str, ended: Completed) -> list[Shortfall]:
         return [Shortfall(tool, "is not installed (dev group).")]
     lines = [line for line in (ended.out + ended.err).splitlines() if line.strip()]
     if tool == "ruff format":
-        told = [line.removeprefix(REFORMAT) for line in lines if line.startswith(REFORMAT)]
+        told = [line.split(UNFORMATTED)[0] for line in lines if UNFORMATTED in line]
         return [Shortfall(name, f"{tool} would change it.") for name in told or lines]
     return [_complaint(tool, line) for line in lines or [ended.last_line()]]
 
