@@ -99,6 +99,10 @@ def _end(children: dict[int, int], order: dict[str, Any]) -> None:
     for child in children.values():
         _kill(child)
     children.clear()
+    if os.getpid() == 1:
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-1, 0)
     if order["clear"]:
         shutil.rmtree(order["clear"], ignore_errors=True)
 

@@ -16,6 +16,7 @@ from grading.prove.outcome import Outcome, Shortfall, counted
 from grading.prove.wire import Conversation, missing_types, spoken
 
 HIDING_TAGS = frozenset({"nbval-ignore-output", "nbval-skip"})
+UNCOMPARED = frozenset({"image/png", "image/jpeg"})
 HIDING_COMMENTS = ("NBVAL_IGNORE_OUTPUT", "NBVAL_SKIP", "PYTEST_VALIDATE_IGNORE_OUTPUT")
 ON_PURPOSE = "malformed-on-purpose"
 
@@ -101,6 +102,8 @@ def _flaws_of_outputs(cell: Cell) -> Iterator[str]:
         yield "raised an exception."
     if any(output.get("name") == "stderr" for output in cell["outputs"]):
         yield "wrote to stderr."
+    pictures = {kind for output in cell["outputs"] for kind in output.get("data", {})} & UNCOMPARED
+    yield from (f"shows {kind}, which nobody compares; SVG is text." for kind in pictures)
 
 
 def _flaws_of_messages(cell: Cell, conversation: Conversation) -> Iterator[str]:

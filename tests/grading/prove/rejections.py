@@ -123,7 +123,8 @@ def _flaws(text: str, may_crash: bool) -> list[str]:
     lines = text.strip().splitlines()
     if len(lines) > LONGEST_FAILURE:
         flaws.append(f"explains itself in {len(lines)} lines, not {LONGEST_FAILURE} or fewer")
-    missing = [part for part in FAILURE_PARTS if part not in text.lower()]
+    begun = tuple(line.strip().lower() for line in lines)
+    missing = [part for part in FAILURE_PARTS if not any(b.startswith(part) for b in begun)]
     if missing and not may_crash:
         flaws.append(f"explains itself without “{'”, “'.join(missing)}”")
     return flaws
