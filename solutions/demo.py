@@ -234,7 +234,8 @@ def _(stage: Stage) -> Claims:
 @checkpoint("a client that cannot show a form is told so", "ENV-13", "ERR-7", "ELI-2")
 def _(stage: Stage) -> Claims:
     needed = {"requiredCapabilities": FORM}
-    for capabilities in ({}, {"elicitation": {"url": {}}}):
+    without: list[Json] = [{}, {"elicitation": {"url": {}}}]
+    for capabilities in without:
         reply = stage.send(stage.delete(capabilities=capabilities))
         yield failed(reply, -32021, needed) and reply.status == 400
     yield asks(stage.send(stage.delete(capabilities={"elicitation": {}})))
@@ -266,10 +267,8 @@ def _(stage: Stage) -> Claims:
 
 @checkpoint("headers that contradict the body are refused", "HTTP-8", "ERR-6")
 def _(stage: Stage) -> Claims:
-    headers, call = stage._headers, stage.delete()
-    stage._headers = lambda message, who: {**headers(message, who), "Mcp-Name": "notes_list"}
-    reply = stage.send(call)
-    stage._headers = headers
+    call = stage.delete()
+    reply = stage.send(call, headers={"Mcp-Name": "notes_list"})
     yield failed(reply, -32020) and reply.status == 400
     yield asks(stage.send(call))
 

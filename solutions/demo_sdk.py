@@ -37,7 +37,7 @@ class User:
         """Answer one form."""
         print(f"      form: {params.message}  →  {self.action}")
         content = CHOICE if self.action == "accept" else None
-        return ElicitResult(action=self.action, content=content)  # type: ignore[arg-type]
+        return ElicitResult(action=self.action, content=content)
 
 
 @asynccontextmanager
@@ -104,7 +104,7 @@ async def replays(client: Client, user: User) -> bool:
     answer = ElicitResult(action="accept", content={"note_id": "draft-2", "confirm": True})
     retry: dict[str, Any] = {
         "input_responses": {"delete_choice": answer},
-        "request_state": first.request_state,  # type: ignore[union-attr]
+        "request_state": first.request_state,
     }
     accepted = await client.session.call_tool("notes_delete", ARGUMENTS, **retry)
     try:

@@ -208,12 +208,11 @@ class NotesDelete:
         return self._parts.server_half.input_required("tools/call", {QUESTION: question}, state)
 
     def _form(self, ids: tuple[str, ...]) -> type[BaseModel]:
-        return create_model(
-            "DeleteChoice",
-            __base__=self._parts.forms.Form,
-            note_id=(Literal[ids], ...),
-            confirm=(bool, ...),
+        fields: Json = {"note_id": (Literal[ids], ...), "confirm": (bool, ...)}
+        made: type[BaseModel] = create_model(
+            "DeleteChoice", __base__=self._parts.forms.Form, **fields
         )
+        return made
 
     def _read(self, retry: Any) -> Json:
         forms, world = self._parts.forms, self._world

@@ -1,4 +1,4 @@
-"""The demo's stage: real servers on loopback, a world that is new for each checkpoint, two users."""
+"""The demo's stage: real servers on loopback, a new world for each checkpoint, two users."""
 
 import hashlib
 import http.client
@@ -111,12 +111,23 @@ class Stage:
         arguments = {"workspaceUri": workspace, "title": title}
         return self.request("tools/call", name="notes_delete", arguments=arguments, **params)
 
-    def send(self, message: Json, who: str = ALICE, server: int = 0) -> Reply:
-        """Send one message over HTTP with the headers that belong to it; record both ways."""
+    def send(
+        self,
+        message: Json,
+        who: str = ALICE,
+        server: int = 0,
+        headers: dict[str, str] | None = None,
+    ) -> Reply:
+        """Send one message over HTTP with the headers that belong to it; record both ways.
+
+        headers: replace those of the same name.
+        """
         label = "server" if server == 0 else "second server"
         self.tape.record(who, label, message)
         line = self._lines[server]
-        line.request("POST", "/mcp", json.dumps(message), self._headers(message, who))
+        line.request(
+            "POST", "/mcp", json.dumps(message), self._headers(message, who) | (headers or {})
+        )
         response = line.getresponse()
         body = response.read()
         answer = json.loads(body) if body else None

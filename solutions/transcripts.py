@@ -3,10 +3,9 @@
 import json
 from collections.abc import Callable
 
+from kit.parts import part_paths
 from server import Parts
 from stage import Stage, accept
-
-from kit.parts import part_paths
 
 
 def two_rounds(stage: Stage) -> None:

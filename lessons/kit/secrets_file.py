@@ -1,4 +1,4 @@
-"""The server's secrets: generated on this machine, in one ignored file that only its owner reads."""
+"""The server's secrets: generated here, in one ignored file that only its owner can read."""
 
 import base64
 import hashlib

@@ -160,6 +160,7 @@ def _row(number: int, entry: Entry) -> str:
         else json.dumps(shortened(entry.message), indent=2, ensure_ascii=False)
     )
     return (
-        f"<tr><td>{number}</td><td>{html.escape(entry.sender)} → {html.escape(entry.receiver)}{marks}"
+        f"<tr><td>{number}</td>"
+        f"<td>{html.escape(entry.sender)} → {html.escape(entry.receiver)}{marks}"
         f'</td><td><pre style="margin:0;white-space:pre-wrap">{html.escape(body)}</pre></td></tr>'
     )

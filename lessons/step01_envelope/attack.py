@@ -2,12 +2,16 @@
 
 from typing import Any
 
-TITLE = "Bob may delete a note of the team. He leaves the id out of the call, and no answer shows it."
+TITLE = (
+    "Bob may delete a note of the team. He leaves the id out of the call, and no answer shows it."
+)
 SUCCEEDED = "The attack succeeds: draft-1 is gone, and not one message says so."
 FAILED = "The attack fails: without an id nothing ran, and draft-1 is still there."
 
 # What must be written before your own part is attacked.
-NEEDS = (("envelope", ("message_kind", "decode", "read_request", "complete", "respond", "failure")),)
+NEEDS = (
+    ("envelope", ("message_kind", "decode", "read_request", "complete", "respond", "failure")),
+)
 
 
 def make_naive(parts: Any) -> None:

@@ -122,7 +122,7 @@ def require_mode(client_capabilities: Json, mode: Mode) -> None:
     ``{"requiredCapabilities": {"elicitation": {"form": {}}}}`` (ENV-13, ERR-7, ELI-3).
     """
     if mode not in elicitation_modes(client_capabilities):
-        data = {"requiredCapabilities": {"elicitation": {mode: {}}}}
+        data: Json = {"requiredCapabilities": {"elicitation": {mode: {}}}}
         raise RpcError(MISSING_CLIENT_CAPABILITY, f"The client must support a {mode}.", data)
 
 

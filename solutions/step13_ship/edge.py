@@ -113,8 +113,8 @@ def check_headers(headers: Headers, message: dict[str, Any]) -> None:
     methods the name; a field that the body lacks is for the server to complain about.
     Errors: RpcError -32020 when a header is missing, differs, or cannot be decoded (HTTP-8).
     """
-    params = message.get("params") if isinstance(message.get("params"), dict) else {}
-    meta = params.get("_meta") if isinstance(params.get("_meta"), dict) else {}
+    params = _object(message.get("params"))
+    meta = _object(params.get("_meta"))
     said = {
         "MCP-Protocol-Version": meta.get(PROTOCOL_VERSION),
         "Mcp-Method": message["method"],
@@ -127,6 +127,10 @@ def check_headers(headers: Headers, message: dict[str, Any]) -> None:
             raise RpcError(HEADER_MISMATCH, f"{name} is missing.")
         if isinstance(in_body, str) and decode_value(in_header) != in_body:
             raise RpcError(HEADER_MISMATCH, f"{name} differs from the body.")
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def check_origin(headers: Headers, edge: Edge) -> None:
@@ -171,9 +175,8 @@ def status_for(message: Any, answer: dict[str, Any]) -> int:
 
 
 def _has_envelope(message: Any) -> bool:
-    params = message.get("params") if isinstance(message, dict) else None
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return isinstance(meta, dict) and {PROTOCOL_VERSION, CLIENT_CAPABILITIES} <= set(meta)
+    meta = _object(_object(_object(message).get("params")).get("_meta"))
+    return {PROTOCOL_VERSION, CLIENT_CAPABILITIES} <= set(meta)
 
 
 def respond(request: HttpRequest, edge: Edge, server: Server) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Everything that the worker gives up before it meets learner code, and what it could not give up."""
+"""What the worker gives up before it meets learner code, and what it could not give up."""
 
 import resource
 import sys
@@ -28,7 +28,7 @@ def limit_resources(cpu_seconds: int) -> list[str]:
 
 
 def close_filesystem(readable: Iterable[Path], writable: Path) -> list[str]:
-    """Leave only what is listed readable, and one folder writable; return what could not be done."""
+    """Leave the list readable and one folder writable; return what could not be done."""
     system = [Path(p) for p in (sys.prefix, sys.base_prefix, "/usr/lib", "/lib", "/lib64")]
     shared = [Path("/dev/urandom"), Path("/etc/localtime"), Path("/usr/share/zoneinfo")]
     try:

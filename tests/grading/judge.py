@@ -1,4 +1,4 @@
-"""The judge's end of the worker: starts it, opens an actor for each check, and never waits for ever.
+"""The judge's end of the worker: starts it, opens actors for each check, never waits for ever.
 
 An actor is one forked child of the worker. It dies with its check; what a part keeps in a global
 cannot reach the next check.

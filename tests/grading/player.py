@@ -16,7 +16,7 @@ from kit.refusals import NonceSpent, RpcError, StateRefused, StoreFull, StoreRef
 from kit.todo import NotStarted
 
 LONGEST_MESSAGE = 400
-STORE_KINDS = {NonceSpent: "nonce_spent", StoreFull: "store_full"}
+STORE_KINDS: dict[type[Exception], str] = {NonceSpent: "nonce_spent", StoreFull: "store_full"}
 
 
 class Broken(Exception):

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from grading.house import House
 from grading.verdicts import UNPROVEN, Report, Result
@@ -77,7 +78,7 @@ def _run(
     timeout: float,
     seed: int | None,
     debug: bool,
-) -> tuple[dict[str, list[dict[str, object]]], str]:
+) -> tuple[dict[str, Any], str]:
     with tempfile.TemporaryDirectory(prefix="lab-report-") as folder:
         report = Path(folder) / "report.json"
         command = [

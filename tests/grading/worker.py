@@ -2,7 +2,8 @@
 
 It is started by `judge`, with a control socket as its only descriptor. On the control socket come
 JSON lines: first the job, then ``{"open": n}`` with two descriptors attached (the child's socket
-and the file for what it prints) ``{"kill": n}`` for one child and ``{"clear": folder}`` for all. A child answers on its socket.
+and the file for what it prints), then ``{"kill": n}`` for one child and ``{"clear": folder}`` for
+all of a check. A child answers JSON lines on its socket.
 """
 
 import contextlib

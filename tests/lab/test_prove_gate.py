@@ -1,6 +1,7 @@
 """The gate as a whole: a good lab proves clean, and nothing that broke counts as proved."""
 
 import importlib.util
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from miniature import good_lab, grade, proof
 from grading.prove.gate import NotUnderstood, chosen_properties, prove, verdict
 from grading.prove.lab import Lab
 from grading.prove.outcome import Outcome, Property
-from grading.prove.runner import judged
+from grading.prove.runner import judged, prove_all
 from grading.prove.table import PROPERTIES
 from kit.commands import prove as command
 
@@ -75,6 +76,18 @@ def test_a_property_whose_machinery_breaks_is_not_proved(tmp_path: Path) -> None
 
     [shortfall] = judged(Property("breaks", breaks), _lab(tmp_path)).shortfalls
     assert "FileNotFoundError: lessons/requirements.md" in str(shortfall)
+
+
+def test_an_interrupt_drops_the_work_that_waits(tmp_path: Path) -> None:
+    def interrupted(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        lab = Lab(tmp_path, (), (), grade, pool, tmp_path)
+        with pytest.raises(KeyboardInterrupt):
+            prove_all(lab, [Property("one", lambda lab: Outcome("1 of 1", 1))], interrupted)
+        with pytest.raises(RuntimeError, match="after shutdown"):
+            pool.submit(print)
 
 
 def test_a_judge_that_breaks_is_a_shortfall_of_every_property_that_asks_it(tmp_path: Path) -> None:

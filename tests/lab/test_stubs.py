@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from grading.stubs import NoStub, started, stub_source, stub_text, write_stubs
+from kit.commands import stubs as command
 from kit.registry import Exercise, Step
 
 SOLUTION = '''"""What the module promises."""
@@ -259,6 +260,14 @@ def test_stubs_are_written_below_lessons_for_every_part(tmp_path: Path) -> None:
     [written] = write_stubs(tmp_path, [step])
     assert written == tmp_path / "lessons" / "step02_shop" / "shop.py"
     assert written.read_text() == stub_source(step, "shop", tmp_path)
+
+
+@pytest.mark.parametrize("step", ["99", "two"])
+def test_the_command_writes_nothing_for_an_unknown_step(
+    step: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command.run({"STEP": step}) == 2
+    assert "STEP is the number of a step" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("ruff"), reason="ruff is in the dev group")

@@ -1,4 +1,4 @@
-"""``make attack``: the exploit that opens a step, against the naive version or your finished part."""
+"""``make attack``: the exploit that opens a step, against the naive version or your own part."""
 
 import importlib
 import sys
@@ -38,7 +38,7 @@ def _folder(step: str) -> Path | None:
     return found[0] if found and (found[0] / "attack.py").is_file() else None
 
 
-def _is_written(folder: Path, needs: tuple[str, ...]) -> bool:
+def _is_written(folder: Path, needs: tuple[tuple[str, tuple[str, ...]], ...]) -> bool:
     return all(is_finished(folder / f"{part}.py", functions) for part, functions in needs)
 
 

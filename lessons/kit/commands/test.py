@@ -16,7 +16,7 @@ OPTIONS = {
 
 
 def run(options: dict[str, str]) -> int:
-    """Grade; 0 when nothing that was started fails, 1 otherwise, 2 for options that make no sense."""
+    """Grade; 0 when nothing that was started fails, 1 otherwise, 2 for a wrong option."""
     from grading.house import House
     from kit.registry import RegistryBroken, read_registry
 
@@ -119,7 +119,8 @@ def _by_exercise(report: Any, pairs: list[Any]) -> None:
         passed = sum(result.verdict == "pass" for result in mine)
         mark = "✓ passes    " if passed == len(mine) else "✗ not yet   "
         print(
-            f"{mark} {exercise.id} {exercise.title}: {passed} of {len(mine)} checks, {exercise.track}"
+            f"{mark} {exercise.id} {exercise.title}: "
+            f"{passed} of {len(mine)} checks, {exercise.track}"
         )
 
 

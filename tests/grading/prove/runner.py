@@ -18,15 +18,22 @@ LISTED = 40
 def prove_all(
     lab: Lab, properties: Sequence[Property], say: Callable[[str], None] = print
 ) -> list[str]:
-    """Prove the properties; return the names of those that fall short."""
+    """Prove the properties; return the names of those that fall short.
+
+    After an interrupt nothing new is started, so that it takes effect at once.
+    """
     fallen: list[str] = []
     with ThreadPoolExecutor(max_workers=max(1, len(properties))) as threads:
         by_urgency = sorted(properties, key=lambda item: not item.slow)
         running = {item.name: threads.submit(judged, item, lab) for item in by_urgency}
-        for item in properties:
-            outcome = running[item.name].result()
-            _print(item, outcome, say)
-            fallen += [item.name] if outcome.shortfalls else []
+        try:
+            for item in properties:
+                outcome = running[item.name].result()
+                _print(item, outcome, say)
+                fallen += [item.name] if outcome.shortfalls else []
+        except KeyboardInterrupt:
+            lab.pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return fallen
 
 

@@ -45,7 +45,8 @@ def _complaints(tool: str, ended: Completed) -> list[Shortfall]:
         return []
     if "No module named" in ended.err:
         return [Shortfall(tool, "is not installed (dev group).")]
-    lines = [line for line in (ended.out + ended.err).splitlines() if line.strip()]
+    said = (ended.out + ended.err).splitlines()
+    lines = [line for line in said if line.strip() and ": note: " not in line]
     if tool == "ruff format":
         told = [line.split(UNFORMATTED)[0] for line in lines if UNFORMATTED in line]
         return [Shortfall(name, f"{tool} would change it.") for name in told or lines]
