@@ -36,7 +36,7 @@ def test_a_note_id_of_another_shape_is_refused(subject: Any, text: Any) -> None:
 def test_the_path_of_a_file_uri_comes_out_still_encoded(subject: Any, rng: Any) -> None:
     path = f"/srv/{word(rng)}/50%25.md"
     assert subject.uri_path(uri=f"file://{path}") == path
-    assert subject.uri_path(uri=f"FILE://LocalHost{path}") == path
+    assert subject.uri_path(uri=f"FILE://localhost{path}") == path
 
 
 def test_another_host_is_refused(subject: Any, rng: Any) -> None:
