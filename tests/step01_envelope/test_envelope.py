@@ -1,4 +1,4 @@
-"""Step 01: what every message must carry. Each check proves one rule, refusals with their control."""
+"""Step 01: what every message carries. Each check proves one rule, refusals with their control."""
 
 import json
 import string

@@ -1,0 +1,101 @@
+"""The assembled server: the demo's promises, broken parts that the demo notices, odd bytes."""
+
+import importlib
+import json
+import random
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kit.notes import Note
+from kit.parts import ROOT, part_paths
+from kit.principal import Principal
+
+sys.path.insert(0, str(ROOT / "solutions"))
+demo: Any = importlib.import_module("demo")
+server: Any = importlib.import_module("server")
+stage: Any = importlib.import_module("stage")
+
+
+@pytest.fixture
+def parts() -> Any:
+    return server.Parts(part_paths("solutions"))
+
+
+@pytest.mark.parametrize("point", demo.CHECKPOINTS, ids=lambda point: point.title)
+def test_every_checkpoint_holds(parts: Any, point: Any) -> None:
+    holds, shown = demo.hold(point, parts)
+    assert holds, shown
+
+
+def prefix(parts: Any) -> None:
+    parts.scope.contains = lambda workspace, target: "/".join(target.segments).startswith(
+        "/".join(workspace.segments)
+    )
+
+
+def forgetful(parts: Any) -> None:
+    parts.replay.ReplayStore._remember = lambda *_: None
+
+
+def answers_notifications(parts: Any) -> None:
+    parts.envelope.message_kind = lambda message: "request"
+
+
+BREAKS: dict[str, Callable[[Any], None]] = {
+    "a sibling whose name": prefix,
+    "a replay on": forgetful,
+    "decline spends": forgetful,
+    "a tools/call without an id": answers_notifications,
+}
+
+
+@pytest.mark.parametrize("title", BREAKS)
+def test_a_broken_part_fails_its_checkpoint(parts: Any, title: str) -> None:
+    (point,) = [point for point in demo.CHECKPOINTS if point.title.startswith(title)]
+    assert demo.hold(point, parts)[0]
+    BREAKS[title](parts)
+    assert not demo.hold(point, parts)[0]
+
+
+def test_a_failed_checkpoint_makes_the_demo_exit_with_1(
+    monkeypatch: pytest.MonkeyPatch, parts: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "Parts", lambda paths: (prefix(parts), parts)[1])
+    assert demo.main() == 1
+    assert "✗ FAILS" in capsys.readouterr().out
+
+
+def test_any_bytes_on_stdio_get_one_answer_or_none(parts: Any) -> None:
+    made = stage.Stage(parts)
+    log: list[str] = []
+    served = server.NotesServer(parts, made._shared, log.append)
+    line = json.dumps(made.delete()).encode()
+    draw = random.Random(20260728)
+    for _ in range(2_000):
+        spoiled = bytearray(line)
+        for _ in range(draw.randint(1, 6)):
+            spoiled[draw.randrange(len(spoiled))] = draw.randrange(256)
+        answer = served.answer_line(bytes(spoiled), Principal("alice"))
+        if answer is not None:
+            told = json.loads(answer)
+            assert told["jsonrpc"] == "2.0" and ("result" in told) != ("error" in told)
+            assert told.get("error", {}).get("code") != -32603, (bytes(spoiled), log)
+    assert len(made.ids()) == 5
+    made.close()
+
+
+def test_a_lone_surrogate_in_any_place_is_no_bug(parts: Any) -> None:
+    made = stage.Stage(parts)
+    for change in ({"title": "\ud800"}, {"workspace": "file:///srv/\ud800"}):
+        assert made.send(made.delete(**change)).error.get("code") != -32603
+    made.notes.put(Note("odd-1", "\ud800", "file:///srv/notes/team/odd-1.md"))
+    assert made.send(made.delete(title="\ud800")).error.get("code") != -32603
+    made.close()
+
+
+def test_the_transcripts_in_outputs_are_what_the_server_says() -> None:
+    for name, text in importlib.import_module("transcripts").recorded().items():
+        assert (ROOT / "outputs" / "wire" / name).read_text(encoding="utf-8") == text
