@@ -53,7 +53,7 @@ def uri_path(uri: Any) -> str:
 
     uri: whatever the client sent: any JSON value.
     Errors: ToolRefusal for anything but a string ``file://`` + host + absolute path, where the
-    scheme ignores case, the host is empty or ``localhost`` (SCOPE-5), there is no query and no
+    scheme ignores case (a host may or may not), the host is empty or ``localhost`` (SCOPE-5), there is no query and no
     fragment (SCOPE-7), and the path does not begin with ``//``, which some systems read as another
     host (SCOPE-5).
 
@@ -184,10 +184,11 @@ def within_all(
 def windows_location(uri: Any) -> Location:
     """Return the location that a file URI means on Windows; `contains` then needs no change.
 
-    uri: whatever the client sent: any JSON value. The first component is a drive; case is folded
-    in all of them, so that ``C:`` and ``c:`` are one drive (SCOPE-13).
+    uri: whatever the client sent: any JSON value. The first component is a drive. Case does not
+    count in any of them, one character for one: ``C:`` and ``c:`` are one drive, ``ß`` and ``ss``
+    are two names (SCOPE-13).
     Errors: ToolRefusal without a drive in front, and for names that Windows reads as something
-    else: a colon (a stream), one of ``<>"|?*``, a trailing dot or space, a device such as
-    ``NUL.txt`` (SCOPE-13).
+    else: a colon (a stream), one of ``<>"|?*``, a trailing dot or space, a device with or without
+    an extension: CON, PRN, AUX, NUL, COM1 to COM9 and LPT1 to LPT9, also with ¹²³ (SCOPE-13).
     """
     todo("2.8: The same rule on Windows")

@@ -30,7 +30,7 @@ _FILE_URI = re.compile(r"file://(?P<host>[^/?#]*)(?P<path>/[^?#]*)", re.IGNORECA
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(
-    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])( *\..*)?", re.IGNORECASE
+    r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³])( *\..*)?", re.IGNORECASE
 )
 
 
@@ -64,7 +64,7 @@ def uri_path(uri: Any) -> str:
 
     uri: whatever the client sent: any JSON value.
     Errors: ToolRefusal for anything but a string ``file://`` + host + absolute path, where the
-    scheme ignores case, the host is empty or ``localhost`` (SCOPE-5), there is no query and no
+    scheme ignores case (a host may or may not), the host is empty or ``localhost`` (SCOPE-5), there is no query and no
     fragment (SCOPE-7), and the path does not begin with ``//``, which some systems read as another
     host (SCOPE-5).
 
@@ -252,16 +252,22 @@ def within_all(
 def windows_location(uri: Any) -> Location:
     """Return the location that a file URI means on Windows; `contains` then needs no change.
 
-    uri: whatever the client sent: any JSON value. The first component is a drive; case is folded
-    in all of them, so that ``C:`` and ``c:`` are one drive (SCOPE-13).
+    uri: whatever the client sent: any JSON value. The first component is a drive. Case does not
+    count in any of them, one character for one: ``C:`` and ``c:`` are one drive, ``ß`` and ``ss``
+    are two names (SCOPE-13).
     Errors: ToolRefusal without a drive in front, and for names that Windows reads as something
-    else: a colon (a stream), one of ``<>"|?*``, a trailing dot or space, a device such as
-    ``NUL.txt`` (SCOPE-13).
+    else: a colon (a stream), one of ``<>"|?*``, a trailing dot or space, a device with or without
+    an extension: CON, PRN, AUX, NUL, COM1 to COM9 and LPT1 to LPT9, also with ¹²³ (SCOPE-13).
     """
     drive, *names = normalize(uri).segments or ("",)
     if not _DRIVE.fullmatch(drive) or not all(_is_windows_name(name) for name in names):
         raise ToolRefusal(NOT_A_LOCATION)
-    return Location(tuple(segment.casefold() for segment in (drive, *names)))
+    return Location(tuple("".join(map(_fold, segment)) for segment in (drive, *names)))
+
+
+def _fold(character: str) -> str:
+    lower = character.lower()  # one character for one, and back again: "ß" is not "ss"
+    return lower if lower.upper() == character else character
 
 
 def _is_windows_name(name: str) -> bool:

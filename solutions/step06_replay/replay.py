@@ -73,7 +73,7 @@ class ReplayStore:
         `capacity` nonces are live: none of them is evicted (ONCE-8).
         """
         with self._lock:
-            self._prune()
+            self.prune()
             if nonce in self._spent or expires_at + self._leeway <= self._clock.now():
                 raise NonceSpent
             if len(self._spent) >= self._capacity:
@@ -81,14 +81,19 @@ class ReplayStore:
             transaction = Transaction(self._notes)
             outcome = effect(transaction)
             transaction.commit()
-            self._remember(nonce, expires_at + self._leeway)
+            self.remember(nonce, expires_at + self._leeway)
             return outcome
 
-    def _prune(self) -> None:
-        # From the oldest end only: the cost does not grow with the number of live nonces (ONCE-9).
+    def prune(self) -> None:
+        """Forget the nonces whose time, leeway included, is up (ONCE-7).
+
+        They go from the oldest end, so the cost does not grow with the number of live ones
+        (ONCE-9). The caller holds the lock.
+        """
         while self._by_expiry and self._by_expiry[0][0] <= self._clock.now():
             self._spent.remove(heapq.heappop(self._by_expiry)[1])
 
-    def _remember(self, nonce: str, until: float) -> None:
+    def remember(self, nonce: str, until: float) -> None:
+        """Keep `nonce` until that time, in seconds since the epoch. The caller holds the lock."""
         self._spent.add(nonce)
         heapq.heappush(self._by_expiry, (until, nonce))

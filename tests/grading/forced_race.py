@@ -40,16 +40,19 @@ class Ending:
 
 
 def race(
-    make: Callable[[], tuple[Callable[[], Any], Callable[[], Any]]], part: Path, most: int = 2000
+    make: Callable[[], tuple[Callable[[], Any], Callable[[], Any]]],
+    part: Path,
+    most: int = 2000,
+    patience: float = PATIENCE,
 ) -> Iterator[Ending]:
     """Yield the ending for every point at which A can be parked.
 
     make: returns two fresh actors, A and B, for each point. part: the file whose bytecodes count.
-    most: points, so that a loop in the part cannot make the check endless.
+    most: points, so that a loop in the part cannot make the check endless. patience: seconds.
     Errors: NothingTraced; Deadlock.
     """
     for point in range(most):
-        ending = _park(point, *make(), str(part))
+        ending = _park(point, *make(), str(part), patience)
         if ending is None:
             if point == 0:
                 raise NothingTraced(f"No bytecode of {part.name} was traced.")
@@ -58,7 +61,7 @@ def race(
 
 
 def _park(
-    point: int, first: Callable[[], Any], second: Callable[[], Any], part: str
+    point: int, first: Callable[[], Any], second: Callable[[], Any], part: str, patience: float
 ) -> Ending | None:
     """Run both with A parked at one point; None when A has fewer points."""
     parked, go_on = threading.Event(), threading.Event()
@@ -71,7 +74,7 @@ def _park(
         a.join(STUCK)
         return None
     b.start()
-    b.join(PATIENCE)
+    b.join(patience)
     waited = b.is_alive()
     go_on.set()
     for actor in (a, b):

@@ -88,7 +88,7 @@ def _run(
             "-q",
             "-p",
             "no:cacheprovider",
-            "--tb=short",
+            "--tb=no",
             "-c",
             str(house.root / "pyproject.toml"),
             "--rootdir",

@@ -37,7 +37,7 @@ def prefix(parts: Any) -> None:
 
 
 def forgetful(parts: Any) -> None:
-    parts.replay.ReplayStore._remember = lambda *_: None
+    parts.replay.ReplayStore.remember = lambda *_: None
 
 
 def answers_notifications(parts: Any) -> None:

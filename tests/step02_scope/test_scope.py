@@ -24,7 +24,7 @@ def test_a_note_id_is_returned_as_it_came(subject: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["draft-1\n", "", "Draft", "-a", "a" * 65, "a/b", "é", "٣", None, 7]
+    "text", ["draft-1\n", "", "Draft", "-a", "a" * 65, "a/b", "é", "٣", "a_b", "a.b", None, 7]
 )
 def test_a_note_id_of_another_shape_is_refused(subject: Any, text: Any) -> None:
     assert subject.note_id(text=text) == Refused()
@@ -44,6 +44,8 @@ def test_another_host_is_refused(subject: Any, rng: Any) -> None:
     assert subject.uri_path(uri=f"file://{word(rng)}.example/a.md") == Refused()
     assert subject.uri_path(uri="file://localhost.evil.example/a.md") == Refused()
     assert subject.uri_path(uri=f"file:////{word(rng)}/share/a.md") == Refused()
+    for authority in ("user@localhost", "localhost:80", "127.0.0.1"):
+        assert subject.uri_path(uri=f"file://{authority}/a.md") == Refused()
 
 
 def test_query_and_fragment_are_refused(subject: Any) -> None:
@@ -53,7 +55,18 @@ def test_query_and_fragment_are_refused(subject: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", ["notes/a.md", "/srv/a.md", "http://localhost/a.md", "", "file://", 7, None]
+    "uri",
+    [
+        "notes/a.md",
+        "/srv/a.md",
+        "http://localhost/a.md",
+        "",
+        "file://",
+        "file:///a.md\n",
+        " file:///a.md",
+        7,
+        None,
+    ],
 )
 def test_what_is_no_file_uri_is_refused(subject: Any, uri: Any) -> None:
     assert subject.uri_path(uri="file:///a.md") == "/a.md"
@@ -68,6 +81,7 @@ def test_a_segment_is_decoded_exactly_once(subject: Any, rng: Any) -> None:
     assert subject.normalize(uri=f"file:///{name}/50%25.md") == [name, "50%.md"]
     assert subject.normalize(uri=f"file:///{name}/%252e%252e/x") == [name, "%2e%2e", "x"]
     assert subject.normalize(uri="file:///caf%C3%A9") == ["café"]
+    assert subject.normalize(uri="file:///a+b/%C2%A0") == ["a+b", "\u00a0"]
 
 
 def test_dots_are_walked_after_decoding(subject: Any, rng: Any) -> None:
@@ -83,7 +97,7 @@ def test_dots_that_climb_above_the_top_are_refused(subject: Any) -> None:
 
 
 def test_names_that_only_contain_dots_are_legal(subject: Any) -> None:
-    names = ["..draft.md", "...", "changelog..old.md", ".git"]
+    names = ["..draft.md", "...", "changelog..old.md", ".git", "．．"]
     assert subject.normalize(uri="file:///" + "/".join(names)) == names
 
 
@@ -102,9 +116,10 @@ def test_slash_backslash_and_control_characters_in_a_name_are_refused(
 ) -> None:
     assert subject.normalize(uri=f"{NOTES}/a%20b.md") == ["srv", "notes", "a b.md"]
     assert subject.normalize(uri=f"{NOTES}/a{escape}b.md") == Refused()
+    assert subject.normalize(uri=f"{NOTES}/a.md{escape}") == Refused()
 
 
-@pytest.mark.parametrize("escape", ["%", "%4", "%zz", "%2", "% 41", "%+1"])
+@pytest.mark.parametrize("escape", ["%", "%4", "%zz", "%2", "% 41", "%+1", "%４１"])
 def test_broken_escapes_are_refused(subject: Any, escape: str) -> None:
     assert subject.normalize(uri=f"{NOTES}/%41") == ["srv", "notes", "A"]
     assert subject.normalize(uri=f"{NOTES}/a/{escape}") == Refused()
@@ -171,6 +186,7 @@ def test_a_granted_workspace_and_what_is_inside_it_may_be_used(subject: Any, rng
     grants = {"alice": ["file:///other", place + "/"]}
     assert subject.authorize(subject="alice", workspace=place, grants=grants) == "allowed"
     assert subject.authorize(subject="alice", workspace=place + "/old", grants=grants) == "allowed"
+    assert subject.authorize(subject="alice", workspace="file:///third", grants=grants) == Refused()
 
 
 def test_what_is_around_or_beside_a_granted_workspace_is_refused(subject: Any, rng: Any) -> None:
@@ -187,6 +203,7 @@ def test_another_principal_and_an_unknown_one_are_refused(subject: Any, rng: Any
     assert subject.authorize(subject=name, workspace=place, grants=grants) == "allowed"
     assert subject.authorize(subject="bob", workspace=place, grants=grants) == Refused()
     assert subject.authorize(subject="", workspace=place, grants=grants) == Refused()
+    assert subject.authorize(subject=name.upper(), workspace=place, grants=grants) == Refused()
     assert subject.authorize(subject="alice", workspace=place, grants={}) == Refused()
 
 
@@ -196,8 +213,9 @@ def test_another_principal_and_an_unknown_one_are_refused(subject: Any, rng: Any
 def test_the_workspace_of_a_call_is_its_argument(subject: Any) -> None:
     named = {"workspaceUri": "file:///srv/notes/team/old"}
     assert subject.workspace_from_argument(arguments=named) == ["srv", "notes", "team", "old"]
-    for arguments in ({}, {"workspaceUri": None}, {"workspaceUri": "file:///srv/notes/bob"}):
-        assert subject.workspace_from_argument(arguments=arguments) == Refused()
+    for named in (None, "", "file:///srv/notes/bob"):
+        assert subject.workspace_from_argument(arguments={"workspaceUri": named}) == Refused()
+    assert subject.workspace_from_argument(arguments={}) == Refused()
 
 
 def test_a_call_cannot_say_who_is_asking(subject: Any) -> None:
@@ -223,28 +241,34 @@ def test_candidates_are_the_notes_strictly_inside(subject: Any) -> None:
     team = ["srv", "notes", "team"]
     assert subject.candidates(title="Draft", workspace=team) == ["draft-1", "draft-2"]
     assert subject.candidates(title="Draft", workspace=[*team, "draft-1.md"]) == []
-    assert subject.candidates(title="draft", workspace=team) == []
+    for title in ("draft", "Dra", " Draft"):
+        assert subject.candidates(title=title, workspace=team) == []
     assert subject.candidates(title=None, workspace=team) == Refused()
 
 
 def test_a_resource_is_read_inside_the_scope_only(subject: Any) -> None:
     uri = "file:///srv/notes/alice/draft-4.md"
     assert subject.read_resource(uri=uri) == "Alice's own draft."
+    assert subject.read_resource(uri=uri.replace("alice", "x/../alice")) == "Alice's own draft."
     assert subject.read_resource(uri=uri, subject="bob") == RpcFailure(-32602, data={"uri": uri})
     for wrong in ("file:///srv/notes/team/none.md", "notes", None):
         assert subject.read_resource(uri=wrong) == RpcFailure(-32602, data={"uri": wrong})
 
 
 def test_a_refusal_does_not_tell_what_exists_outside(subject: Any) -> None:
+    assert subject.read_resource(uri="file:///srv/notes/team/draft-1.md") == "Plan for spring."
     exists = subject.read_resource(uri="file:///srv/notes/team-archive/draft-3.md")
     absent = subject.read_resource(uri="file:///srv/notes/team-archive/draft-9.md")
     missing = subject.read_resource(uri="file:///srv/notes/team/draft-9.md")
     assert exists == RpcFailure(-32602)
     assert absent == RpcFailure(-32602, exists.message)
     assert missing == RpcFailure(-32602, exists.message)
+    for malformed in ("notes", None):
+        assert subject.read_resource(uri=malformed) == RpcFailure(-32602, exists.message)
     theirs = subject.authorize(subject="bob", workspace="file:///srv/notes/alice")
     nobodys = subject.authorize(subject="bob", workspace="file:///srv/notes/zoe")
     assert theirs == nobodys == Refused()
+    assert theirs == subject.authorize(subject="zoe", workspace="file:///srv/notes/alice")
 
 
 # 2.7
@@ -258,12 +282,26 @@ def test_a_relative_path_starts_at_the_workspace(subject: Any, rng: Any) -> None
 
 
 def test_a_path_is_not_a_uri(subject: Any) -> None:
-    for name in ("50%.md", "%2e%2e", "$HOME", "..draft.md", "a?b#c"):
+    for name in ("50%.md", "%2e%2e", "$HOME", "${LANG}", "$PATH", "..draft.md", "a?b#c"):
         assert subject.within(path=name) == ["srv", "team", name]
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "~/.bashrc", "~root/.bashrc", "", "a\\b", "a\x00b", None, ["a"]]
+    "path",
+    [
+        "/etc/passwd",
+        "/srv/team/a.md",
+        "~/.bashrc",
+        "~root/.bashrc",
+        "",
+        "a\\b",
+        "a\x00b",
+        "a\nb",
+        "a\x7fb",
+        "\ud800",
+        None,
+        ["a"],
+    ],
 )
 def test_a_path_that_does_not_start_at_the_workspace_is_refused(subject: Any, path: Any) -> None:
     assert subject.within(path="a~b") == ["srv", "team", "a~b"]
@@ -287,7 +325,9 @@ def test_every_path_argument_is_checked(subject: Any) -> None:
         "source": ["srv", "team", "a.md"]
     }
     for name in names:
-        assert subject.within_all(arguments={**fine, name: "../../b.md"}, names=names) == Refused()
+        for wrong in ("../../b.md", None, ""):
+            answer = subject.within_all(arguments={**fine, name: wrong}, names=names)
+            assert answer == Refused()
 
 
 # 2.8
@@ -302,10 +342,20 @@ def test_windows_ignores_case_and_takes_an_encoded_colon(subject: Any, allowed: 
     assert (
         subject.windows_contained(allowed=allowed, target="file:///C:/srv/notes-evil/a.md") is False
     )
+    assert subject.windows_contained(allowed="file:///C:/É", target="file:///c:/é/a.md") is True
+    assert subject.windows_contained(allowed="file:///C:/ß", target="file:///C:/ss/a.md") is False
 
 
 @pytest.mark.parametrize(
-    "uri", ["file:///srv/notes", "file:///", "file:///CC:/a", "file:////host/share/a.md"]
+    "uri",
+    [
+        "file:///srv/notes",
+        "file:///",
+        "file:///CC:/a",
+        "file:///C:a.md",
+        "file:///C%7C/a",
+        "file:////host/share/a.md",
+    ],
 )
 def test_a_windows_location_begins_with_a_drive(subject: Any, uri: str) -> None:
     assert subject.windows_location(uri="file:///C:/a.md")[1:] == ["a.md"]
@@ -313,7 +363,20 @@ def test_a_windows_location_begins_with_a_drive(subject: Any, uri: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.md:hidden", "NUL", "nul.txt", "COM1.log", "a.", "a%20", "a%3Fb", "lpt%C2%B9"]
+    "name",
+    [
+        "a.md:hidden",
+        "NUL",
+        "nul.txt",
+        "COM1.log",
+        "a.",
+        "a%20",
+        "a%3Fb",
+        "a%3Cb",
+        "a%7Cb",
+        "NUL%20.txt",
+        "lpt%C2%B9",
+    ],
 )
 def test_names_that_windows_reads_otherwise_are_refused(subject: Any, name: str) -> None:
     for fine in ("null.txt", "com10", "console", "a.b"):

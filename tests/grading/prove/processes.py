@@ -24,6 +24,7 @@ FOREIGN = (
     "PYTEST_ADDOPTS",
     "PYTEST_CURRENT_TEST",
     "PYTEST_PLUGINS",
+    "PYTHONDONTWRITEBYTECODE",  # each grading would compile the checks again
     "SEED",
     "STEP",
 )

@@ -1,0 +1,84 @@
+"""The replay store: each approval is good for one deletion.
+
+Promise: of all requests that carry one nonce, exactly one takes effect, and the effect and the
+spending of the nonce happen together or not at all. Attacks it stops: the same approval sent
+again, sent twice at once, sent to another instance; a store that is flooded until it forgets.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from kit.clock import Clock
+from kit.notes import Note, Notes
+from kit.refusals import NonceSpent, StoreFull
+from kit.todo import todo
+
+CAPACITY = 10_000
+LEEWAY = 5
+
+
+class Transaction:
+    """What an effect may do to the notes; nothing of it is seen outside before the claim commits.
+
+    notes: the shared world.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._deleted: list[str] = []
+
+    def find(self, note_id: str) -> Note | None:
+        """Return the note as this transaction sees it, or None."""
+        todo("6.1: Find in a transaction")
+
+    def delete(self, note_id: str) -> None:
+        """Delete the note when the transaction commits. Errors: KeyError when there is none."""
+        todo("6.2: Delete now, commit later")
+
+    def commit(self) -> None:
+        """Do to the shared world what was done here."""
+        todo("6.2: Delete now, commit later")
+
+
+class ReplayStore:
+    """Nonces that are spent, and the notes that spending them changes.
+
+    One object is shared by all server objects of a process (ONCE-10); a restart forgets
+    (ONCE-12), which step 07 mends.
+    notes: the world. clock: of the server. capacity: live nonces at most. leeway: seconds that a
+    nonce is kept beyond its expiry, for instances whose clocks differ (ONCE-7).
+    """
+
+    def __init__(
+        self, notes: Notes, clock: Clock, capacity: int = CAPACITY, leeway: float = LEEWAY
+    ) -> None:
+        self._notes, self._clock = notes, clock
+        self._capacity, self._leeway = capacity, leeway
+        self._lock = threading.Lock()
+        self._spent: set[str] = set()
+        self._by_expiry: list[tuple[float, str]] = []
+
+    def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
+        """Spend `nonce` and run `effect` as one step; return what `effect` returns (ONCE-1).
+
+        nonce: out of a state that was verified, never the text of the token (ONCE-6).
+        expires_at: seconds since the epoch; the nonce is remembered until then plus leeway
+        (ONCE-7). effect: takes the Transaction; whatever it raises goes through, and then the
+        nonce is not spent and nothing has changed (ONCE-5).
+        Errors: NonceSpent for a nonce that is spent, or too old to be remembered; StoreFull when
+        `capacity` nonces are live: none of them is evicted (ONCE-8).
+        """
+        todo("6.3: Claim and effect are one step")
+
+    def prune(self) -> None:
+        """Forget the nonces whose time, leeway included, is up (ONCE-7).
+
+        They go from the oldest end, so the cost does not grow with the number of live ones
+        (ONCE-9). The caller holds the lock.
+        """
+        todo("6.4: Remember long enough, and no longer")
+
+    def remember(self, nonce: str, until: float) -> None:
+        """Keep `nonce` until that time, in seconds since the epoch. The caller holds the lock."""
+        todo("6.4: Remember long enough, and no longer")
