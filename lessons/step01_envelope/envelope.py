@@ -5,7 +5,7 @@ and every way of being wrong has one exact answer. Attacks it stops: a call with
 deletes in silence, a second message smuggled in by a duplicate key, a version that nobody agreed
 to, an exception text that tells the caller about the inside of the server.
 
-Bytes go through `decode`, `classify` and `read_request`; `respond` puts them in a row.
+Bytes go through `decode`, `message_kind` and `read_request`; `respond` puts them in a row.
 """
 
 from collections.abc import Callable, Iterable, Mapping

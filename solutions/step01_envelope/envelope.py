@@ -5,7 +5,7 @@ and every way of being wrong has one exact answer. Attacks it stops: a call with
 deletes in silence, a second message smuggled in by a duplicate key, a version that nobody agreed
 to, an exception text that tells the caller about the inside of the server.
 
-Bytes go through `decode`, `classify` and `read_request`; `respond` puts them in a row.
+Bytes go through `decode`, `message_kind` and `read_request`; `respond` puts them in a row.
 """
 
 import json
@@ -108,17 +108,16 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Message:
 
 
 def _depth(value: Any) -> int:
+    """How many objects and arrays lie in one another."""
     level, depth = [value], 0
-    while level:
+    while level := [item for item in level if isinstance(item, dict | list)]:
         depth += 1
         level = [child for item in level for child in _children(item)]
     return depth
 
 
-def _children(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+def _children(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def read_request(message: Message) -> Request:

@@ -62,7 +62,6 @@ def test_query_and_fragment_are_refused(subject: Any) -> None:
         "http://localhost/a.md",
         "",
         "file://",
-        "file:///a.md\n",
         " file:///a.md",
         7,
         None,

@@ -34,7 +34,8 @@ def _store(names: list[str]) -> int:
         notebook = nbformat.read(name, as_version=4)
         NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
         for number, cell in enumerate(notebook.cells):
-            cell.metadata, cell.id = {}, f"cell-{number:02d}"
+            tags = {"tags": cell.metadata["tags"]} if cell.metadata.get("tags") else {}
+            cell.metadata, cell.id = tags, f"cell-{number:02d}"
         nbformat.write(notebook, name)
         print(name)
     return 0
