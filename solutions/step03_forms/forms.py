@@ -3,16 +3,20 @@
 Promise: a question is put only to a client that can show it, only in the form that every client
 understands, never about a secret; and an answer is one of five things that cannot be mistaken for
 one another. Attacks it stops: `"confirm": "false"` taken for yes, a default taken for consent, a
-declined form whose content is used all the same, a password asked for in plain sight.
+declined form whose content is used all the same, a choice that was never offered, a password asked
+for in plain sight.
 """
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema
 
 from kit.protocol import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 from kit.refusals import RpcError
@@ -23,22 +27,41 @@ Mode = Literal["form", "url"]
 MODES: tuple[Mode, ...] = ("form", "url")
 FORMATS = ("email", "uri", "date", "date-time")
 
-# The keys that each kind of property may have, beside title, description and default (ELI-6).
+# The kinds of property and the keys that each may have, beside those that all may have (ELI-6).
 ALLOWED_KEYS: dict[str, frozenset[str]] = {
     "string": frozenset({"type", "minLength", "maxLength", "format"}),
     "number": frozenset({"type", "minimum", "maximum"}),
     "integer": frozenset({"type", "minimum", "maximum"}),
     "boolean": frozenset({"type"}),
-    "enum": frozenset({"type", "enum"}),
+    "enum": frozenset({"type", "enum", "enumNames"}),
     "titled enum": frozenset({"type", "oneOf"}),
-    "multi enum": frozenset({"type", "items", "minItems", "maxItems"}),
+    "multiple enum": frozenset({"type", "items", "minItems", "maxItems"}),
 }
 COMMON_KEYS = frozenset({"title", "description", "default"})
 
+# What the value of a key may be; the keys that are not here are looked at one by one.
+KEY_TYPES: dict[str, tuple[type, ...]] = {
+    "title": (str,),
+    "description": (str,),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), (int,)),
+    **dict.fromkeys(("minimum", "maximum"), (int, float)),
+}
+
 _SECRET = re.compile(
-    r"pass(word|wd|phrase|code)|secret|token|credential|api_?key|private_?key|access_?key|"
-    r"card_?(number|no)|credit_?card|cvv|cvc|\bpin\b|iban|one_?time_?code|otp"
+    r"\b("
+    r"\w*(password|passwd|passphrase|passcode|secret|token|credential)|pass (word|phrase|code)|"
+    r"pwd|pin|t?otp|one ?time ?code|(api|access|private|signing|encryption|ssh) ?key|"
+    r"(credit|debit|payment|bank) ?card|card ?(number|no)|cvv|cvc|iban"
+    r")s?\b"
 )
+_SHAPES = {
+    "email": re.compile(r"[^@\s]+@[^@\s]+"),
+    "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"),
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "date-time": re.compile(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+    ),
+}
 
 
 class Form(BaseModel):
@@ -52,9 +75,13 @@ class Form(BaseModel):
 
 
 class Answer:
-    """What the user said. It has no truth value, so that no `if answer:` can guess (FORM-4)."""
+    """What the user said: exactly one of the five classes below (FORM-3)."""
 
     def __bool__(self) -> NoReturn:
+        """Refuse to be true or false, so that no `if answer:` can guess (FORM-4).
+
+        Errors: TypeError, always.
+        """
         raise TypeError("An answer is not true or false: match on its class.")
 
 
@@ -126,40 +153,139 @@ def require_mode(client_capabilities: Json, mode: Mode) -> None:
         raise RpcError(MISSING_CLIENT_CAPABILITY, f"The client must support a {mode}.", data)
 
 
+def asks_for_secret(name: str) -> bool:
+    """Tell whether a field called `name` would ask for a secret (FORM-6, ELI-12).
+
+    name: in any spelling: ``api_key``, ``apiKey``, ``APIKey``, ``apikey``, ``API keys``.
+    Whole words count: passwords, passphrases, passcodes, PINs and one-time codes, secrets, tokens,
+    credentials, keys for an API, for access, private ones and the like, the numbers and codes of
+    payment cards. ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
+
+    >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
+    (True, False)
+    """
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
+    return _SECRET.search(" ".join(words).lower()) is not None
+
+
+def check_property(name: str, declared: Json) -> None:
+    """Let one property of a form pass if every client can show it, and it asks for no secret.
+
+    declared: its schema, without references. ``type`` and the other keys say which kind it is, and
+    ALLOWED_KEYS what that kind may have (FORM-5): a string with ``enum`` is an enum; with ``oneOf``
+    a titled enum, and an array is a multiple one, which `choices` reads. KEY_TYPES says what the
+    values of some keys are, FORMATS which formats there are; an enum is one or more texts, and
+    ``enumNames`` has a text for each. A ``default`` has to be an answer that would fit.
+    Errors: ValueError, naming the field, for everything else; and when its name or its title asks
+    for a secret (`asks_for_secret`).
+
+    >>> check_property("confirm", {"type": "boolean", "title": "Delete it?"})
+    """
+    if asks_for_secret(name) or asks_for_secret(str(declared.get("title", ""))):
+        raise ValueError(f"{name}: a secret is asked for in URL mode, never in a form.")
+    if not set(declared) <= ALLOWED_KEYS[_kind(name, declared)] | COMMON_KEYS:
+        raise ValueError(f"{name}: a form cannot express {sorted(declared)}.")
+    if any(type(declared[key]) not in KEY_TYPES[key] for key in set(declared) & set(KEY_TYPES)):
+        raise ValueError(f"{name}: {declared} has a value of the wrong type.")
+    if declared.get("format", "email") not in FORMATS:
+        raise ValueError(f"{name}: the format is not one of {', '.join(FORMATS)}.")
+    if "default" in declared and not _fits(declared, declared["default"]):
+        raise ValueError(f"{name}: its default would be no answer.")
+
+
+def _kind(name: str, declared: Json) -> str:
+    kind = declared.get("type")
+    if kind == "array" and choices(declared):
+        return "multiple enum"
+    if kind == "string" and "oneOf" in declared and choices(declared):
+        return "titled enum"
+    if kind == "string" and "enum" in declared and _names_all(declared):
+        return "enum"
+    if kind in ("string", "number", "integer", "boolean") and not {"enum", "oneOf"} & set(declared):
+        return str(kind)
+    raise ValueError(f"{name}: only flat texts, numbers, booleans and choices fit into a form.")
+
+
+def _names_all(declared: Json) -> bool:
+    names = declared.get("enumNames", declared["enum"])
+    return _texts(declared["enum"]) and _texts(names) and len(names) == len(declared["enum"])
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(v, str) for v in values)
+
+
+def choices(declared: Json) -> tuple[str, ...]:
+    """Return the answers that a titled or a multiple choice offers, in their order (ELI-6).
+
+    declared: a string whose ``oneOf`` lists objects of ``const`` and ``title``; or an array whose
+    ``items`` are ``{"type": "string", "enum": [...]}`` or ``{"anyOf": [...]}`` with such objects.
+    Return an empty tuple for everything else: a free list, an option without a title, an option
+    that is no text, a key that is not named here.
+    """
+    if "oneOf" in declared:
+        return _constants(declared["oneOf"])
+    items = declared.get("items")
+    if not isinstance(items, dict):
+        return ()
+    if set(items) == {"anyOf"}:
+        return _constants(items["anyOf"])
+    plain = set(items) == {"type", "enum"} and items["type"] == "string" and _texts(items["enum"])
+    return tuple(items["enum"]) if plain else ()
+
+
+def _constants(options: Any) -> tuple[str, ...]:
+    if not isinstance(options, list) or not all(isinstance(option, dict) for option in options):
+        return ()
+    if not all(set(o) == {"const", "title"} and _texts(list(o.values())) for o in options):
+        return ()
+    return tuple(option["const"] for option in options)
+
+
 def form_schema(model: type[BaseModel]) -> Json:
     """Return the ``requestedSchema`` of a form, out of a pydantic model.
 
-    model: flat; each field is one of the kinds in ELI-6. The result has ``type``, ``properties``
-    and, if any field is required, ``required`` (ELI-5); no ``$defs``, no
-    ``additionalProperties``. An enum class becomes an ``enum`` of its values; a field's
-    ``json_schema_extra={"oneOf": [{"const", "title"}, ...]}`` makes a titled one.
-    Errors: ValueError, when the tool is defined and not when it is called, naming the field: for a
-    nested model, a free list, a union, any keyword outside the subset (FORM-5), and for a name
-    that asks for a secret: password, key, token, card (FORM-6, ELI-12).
+    model: flat; each field is one of the kinds in ELI-6. What pydantic cannot say by itself comes
+    in a field's ``json_schema_extra``, for example ``{"format": "email"}`` or ``{"oneOf": [...]}``.
+    The result has ``type``, ``properties`` under the names that the client sends (aliases) and, if
+    any field is required, ``required`` (ELI-5). No ``$ref`` and no ``$defs``: an enum class becomes
+    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one. Every boolean and
+    every choice is required, whether it has a default or not: a default fills in the form for the
+    human and decides nothing (FORM-2).
+    Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
+    a nested model, a free list, a union, any keyword outside the subset (FORM-5); and for a model
+    that is no object with fields.
     """
-    schema = model.model_json_schema()
-    definitions = schema.get("$defs", {})
-    for name in schema.get("properties", {}):
-        _refuse_secret(name)
+    schema = _object_schema(model)
     properties = {
-        name: _property(name, _inlined(declared, definitions))
-        for name, declared in schema.get("properties", {}).items()
+        name: _inlined(declared, schema.get("$defs", {}))
+        for name, declared in schema["properties"].items()
     }
-    form = {"type": "object", "properties": properties}
-    return {**form, "required": schema["required"]} if schema.get("required") else form
+    for name, declared in properties.items():
+        check_property(name, declared)
+    expected = schema.get("required", [])
+    required = [name for name in properties if name in expected or _decides(properties[name])]
+    form: Json = {"type": "object", "properties": properties}
+    return {**form, "required": required} if required else form
 
 
-def _refuse_secret(name: str) -> None:
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]", "_", name).lower()
-    if _SECRET.search(words):
-        raise ValueError(f"{name}: a secret is asked for in URL mode, never in a form.")
+def _object_schema(model: type[BaseModel]) -> Json:
+    try:
+        schema = model.model_json_schema()
+    except PydanticInvalidForJsonSchema as error:
+        raise ValueError(f"{model.__name__}: {error.message}") from None
+    if "$ref" in schema:  # a model that contains itself is its own definition
+        schema |= schema["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    if "properties" not in schema:
+        raise ValueError(f"{model.__name__}: a form is an object with fields.")
+    return schema
 
 
 def _inlined(declared: Json, definitions: Json) -> Json:
     """Replace references by what they mean, and a single choice (`const`) by a short list."""
     plain = dict(declared)
     target = definitions[plain.pop("$ref").removeprefix("#/$defs/")] if "$ref" in plain else {}
-    plain = {key: target[key] for key in set(target) - COMMON_KEYS} | plain
+    plain = {key: target[key] for key in target if key not in COMMON_KEYS} | plain
     if isinstance(plain.get("items"), dict):
         plain["items"] = _inlined(plain["items"], definitions)
     if isinstance(plain.get("const"), str):
@@ -167,48 +293,8 @@ def _inlined(declared: Json, definitions: Json) -> Json:
     return plain
 
 
-def _property(name: str, declared: Json) -> Json:
-    if not set(declared) <= ALLOWED_KEYS[_kind(name, declared)] | COMMON_KEYS:
-        raise ValueError(f"{name}: a form cannot express {sorted(declared)}.")
-    if declared.get("format", "email") not in FORMATS:
-        raise ValueError(f"{name}: the format {declared['format']} is not one of {FORMATS}.")
-    return declared
-
-
-def _kind(name: str, declared: Json) -> str:
-    kind = declared.get("type")
-    if kind == "string" and _texts(declared.get("enum")):
-        return "enum"
-    if kind == "string" and _titled(declared.get("oneOf")):
-        return "titled enum"
-    if kind == "array" and _choices(declared.get("items")):
-        return "multi enum"
-    if kind in ("string", "number", "integer", "boolean"):
-        return kind
-    raise ValueError(f"{name}: only flat texts, numbers, booleans and choices fit into a form.")
-
-
-def _texts(values: Any) -> bool:
-    return isinstance(values, list) and bool(values) and all(isinstance(v, str) for v in values)
-
-
-def _titled(options: Any) -> bool:
-    return (
-        isinstance(options, list)
-        and bool(options)
-        and all(
-            set(option) == {"const", "title"} and _texts(list(option.values()))
-            for option in options
-        )
-    )
-
-
-def _choices(items: Any) -> bool:
-    if not isinstance(items, dict):
-        return False
-    if set(items) == {"anyOf"}:
-        return _titled(items["anyOf"])
-    return set(items) == {"type", "enum"} and items["type"] == "string" and _texts(items["enum"])
+def _decides(declared: Json) -> bool:
+    return declared["type"] in ("boolean", "array") or bool({"enum", "oneOf"} & set(declared))
 
 
 def elicit(message: str, model: type[BaseModel]) -> Json:
@@ -226,11 +312,13 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     """Return what the user said to the question `key`.
 
     input_responses: of this request; entries under other keys are not looked at (MRTR-15).
-    Missing: no such key. Declined, Cancelled: whatever content came along is dropped (FORM-7).
-    Accepted: ``content`` is valid for `model` under strict reading: no ``"yes"``, no ``1``
-    (FORM-1, FORM-12), no unknown field (FORM-8), every boolean present: a default pre-fills the
-    form and is not consent (FORM-2). Malformed: everything else (FORM-3).
-    Errors: none; a bad answer is a result, not an exception.
+    Missing: no such key. Declined, Cancelled: whatever content came along is dropped unread
+    (FORM-7). Accepted: ``content`` has every required field of `form_schema` and no field that is
+    not in it (FORM-8); each value has the JSON type of its property, keeps to its bounds and
+    format, and is one of its options (FORM-1, FORM-12, ELI-8); and `model`, read strictly, agrees.
+    A field that may be left out and was left out has the model's default.
+    Malformed: everything else (FORM-3, FORM-11).
+    Errors: none for an answer, however bad: it is a result, not an exception.
     """
     if key not in input_responses:
         return Missing()
@@ -246,15 +334,56 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
 
 
 def _read_content(model: type[BaseModel], content: Any, key: str) -> Answer:
-    if not isinstance(content, dict) or not set(content) <= set(model.model_fields):
+    form = form_schema(model)
+    if not isinstance(content, dict) or not set(content) <= set(form["properties"]):
         return Malformed(f"{key}: content must hold the fields of the form and no others.")
-    if not _booleans(model) <= set(content):
-        return Malformed(f"{key}: a default is not an answer.")
+    if not set(form.get("required", ())) <= set(content):
+        return Malformed(f"{key}: a field is missing, and a default is not an answer.")
+    if not all(_fits(form["properties"][name], value) for name, value in content.items()):
+        return Malformed(f"{key}: content does not fit the form.")
     try:
         return Accepted(model.model_validate_json(json.dumps(content), strict=True))
     except ValidationError:
         return Malformed(f"{key}: content does not fit the form.")
 
 
-def _booleans(model: type[BaseModel]) -> set[str]:
-    return {name for name, field in model.model_fields.items() if field.annotation is bool}
+def _fits(declared: Json, value: Any) -> bool:
+    """Tell whether a value answers a property, by the schema that the user saw."""
+    if declared["type"] == "boolean":
+        return isinstance(value, bool)
+    if declared["type"] == "string":
+        return isinstance(value, str) and _text_fits(declared, value)
+    if declared["type"] == "array":
+        return isinstance(value, list) and _list_fits(declared, value)
+    return type(value) in ((int,) if declared["type"] == "integer" else (int, float)) and (
+        _within(value, declared.get("minimum"), declared.get("maximum"))
+        and abs(value) <= sys.float_info.max  # false for NaN and for what overflows
+    )
+
+
+def _text_fits(declared: Json, text: str) -> bool:
+    if "enum" in declared:
+        return text in declared["enum"]
+    if "oneOf" in declared:
+        return text in choices(declared)
+    length = _within(len(text), declared.get("minLength"), declared.get("maxLength"))
+    return length and ("format" not in declared or _has_format(text, declared["format"]))
+
+
+def _list_fits(declared: Json, values: list[Any]) -> bool:
+    options = choices(declared)
+    count = _within(len(values), declared.get("minItems"), declared.get("maxItems"))
+    return count and all(isinstance(value, str) and value in options for value in values)
+
+
+def _within(size: float, least: float | None, most: float | None) -> bool:
+    return (least is None or size >= least) and (most is None or size <= most)
+
+
+def _has_format(text: str, name: str) -> bool:
+    if not _SHAPES[name].fullmatch(text):
+        return False
+    try:
+        return not name.startswith("date") or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False

@@ -120,6 +120,16 @@ class Conversation:
             self.memory = replace(self.memory, effects=effects)
         return self.memory.effects[key]
 
+    def defer(self, key: str) -> None:
+        """Answer this round with a state alone; in the next one, go on (MRTR-18).
+
+        key: remembers that this has been done. The client comes back at once and asks nobody, so
+        another instance can take over long work.
+        """
+        if key not in self.memory.effects:
+            self.memory = replace(self.memory, effects={**self.memory.effects, key: True})
+            raise Paused(None)
+
 
 def converse(
     method: str,

@@ -5,7 +5,7 @@ and the server that it was minted for, only before it expires, and only if not o
 changed. Attacks it stops: a forged candidate list, another user's approval, the approval of one
 deletion used for another, last week's approval.
 
-A token is ``version.key id.payload.tag``, all of it ASCII. The tag covers everything before it.
+A signed token is ``version.key id.payload.tag``, all of it ASCII. The tag covers all before it.
 Signed is not encrypted: the payload can be read by anyone, so it holds tags and ids, no titles.
 """
 
@@ -41,22 +41,28 @@ SHORTEST_KEY = 32
 class KeyRing:
     """The server's secrets, oldest to newest (SEAL-9).
 
-    secrets: at least 32 random bytes each, by key id; ids are ASCII without a dot. signer: the id
-    that mints. A new key is first added to all instances, then made signer, then the old one is
-    dropped when its last state has expired (SEAL-22).
-    Errors: ValueError for a short secret, an unknown signer, an id with a dot.
+    secrets: by key id. signer: the id of the one that mints; every secret on the ring verifies.
     """
 
     secrets: dict[str, bytes]
     signer: str
 
     def __post_init__(self) -> None:
+        """Refuse a ring that must not serve.
+
+        Errors: ValueError for a signer that is not on the ring, an id that is empty, holds a dot or
+        is not ASCII, a secret of fewer than SHORTEST_KEY bytes (SEAL-9), and one that is text or
+        zeros instead of random bytes: all of it ASCII (SEAL-20).
+        """
         if self.signer not in self.secrets:
             raise ValueError("The signer is not on the ring.")
+        if any(not key_id or "." in key_id or not key_id.isascii() for key_id in self.secrets):
+            raise ValueError("A key id is ASCII without a dot.")
         if any(len(secret) < SHORTEST_KEY for secret in self.secrets.values()):
             raise ValueError(f"A secret needs at least {SHORTEST_KEY} bytes.")
-        if any("." in key_id or not key_id.isascii() for key_id in self.secrets):
-            raise ValueError("A key id is ASCII without a dot.")
+        # 32 random bytes are all below 128 once in four thousand million times.
+        if any(secret.isascii() for secret in self.secrets.values()):
+            raise ValueError("A secret is random bytes, not a text and not zeros.")
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,12 @@ class Interaction:
 
 
 class Claims(BaseModel):
-    """The payload; every claim is required and of exactly this type (SEAL-17, SEAL-19)."""
+    """The payload of a state, as canonical JSON.
+
+    Every claim is required and of exactly this type (SEAL-17, SEAL-19). audience: of the origin.
+    candidates, phase, nonce: of the interaction. expires_at, issued_at: seconds since the epoch.
+    origin: keyed tag of method, tool and arguments. principal: keyed tag of the subject.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
     audience: str
@@ -103,33 +114,26 @@ class Claims(BaseModel):
 
 
 Protect = Callable[[bytes, KeyRing, Randomness], str]
-Reveal = Callable[[str, KeyRing], bytes]
-
-
-def canonical(value: Any) -> bytes:
-    """Return the one JSON text of `value`, as bytes.
-
-    Key order does not count; ``1``, ``1.0`` and ``true`` are three texts (SEAL-3). Lists and
-    objects keep their borders, so that no two values share a text (SEAL-4).
-    Errors: ValueError for NaN and infinities, which are not JSON.
-
-    >>> canonical({"b": 1.0, "a": [True, 1]})
-    b'{"a":[true,1],"b":1.0}'
-    """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return text.encode("ascii")
+Reveal = Callable[[Any, KeyRing], bytes]
 
 
 def encode(raw: bytes) -> str:
-    """Return `raw` in base64url without padding."""
+    """Return `raw` in base64url without padding.
+
+    >>> encode(bytes([251, 255]))
+    '-_8'
+    """
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
 
 
 def decode(text: str) -> bytes:
     """Return the bytes of a base64url text without padding.
 
-    Errors: StateRefused("encoding") unless `text` is the one canonical spelling of its bytes: the
-    alphabet, no padding, no spare bits set (SEAL-2).
+    Errors: StateRefused("encoding") unless `text` is what `encode` makes of its bytes: no foreign
+    character, no ``+`` and ``/``, no padding, no spare bits set (SEAL-2).
+
+    >>> list(decode("-_8"))
+    [251, 255]
     """
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -140,10 +144,30 @@ def decode(text: str) -> bytes:
     return raw
 
 
+def canonical(value: Any) -> bytes:
+    """Return the one JSON text of `value`, as bytes.
+
+    Key order does not count; ``1``, ``1.0`` and ``true`` are three texts (SEAL-3). Lists and
+    objects keep their borders, so that no two values share a text (SEAL-4). What is not ASCII is
+    escaped, so that even half a surrogate pair has a text.
+    Errors: ValueError for NaN and infinities, which are not JSON, and for what is nested too deeply
+    for Python's encoder (SEAL-8).
+
+    >>> canonical({"b": 1.0, "a": [True, 1]})
+    b'{"a":[true,1],"b":1.0}'
+    """
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except RecursionError:
+        raise ValueError("This is nested too deeply.") from None
+    return text.encode("ascii")
+
+
 def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
     """Return the 32-byte key of one purpose: HKDF-SHA256 over the secret of `key_id` (SEAL-9).
 
-    purpose: ASCII. Two purposes never share a key.
+    purpose: ASCII, for example ``sign``; it is part of HKDF's `info`, so two purposes never share
+    a key. There is no salt.
     Errors: StateRefused("key") when the ring has no such key (SEAL-21).
     """
     if key_id not in ring.secrets:
@@ -162,12 +186,14 @@ def sign(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
     return f"{head}.{encode(_tag(head, ring, ring.signer))}"
 
 
-def verify(token: str, ring: KeyRing) -> bytes:
+def verify(token: Any, ring: KeyRing) -> bytes:
     """Return the payload of a signed token, unparsed (SEAL-1).
 
-    Errors: StateRefused with reason "size" for more than LONGEST_TOKEN characters (SEAL-8),
-    "encoding" for any other form than four parts in canonical base64url, "version", "key",
-    "signature". The tags are compared in constant time (SEAL-11).
+    token: whatever the client sent: any JSON value.
+    Errors: StateRefused with the reason "size" for more than LONGEST_TOKEN characters, before
+    anything else is looked at (SEAL-8); "encoding" for what is no text, is not ASCII, is not four
+    parts, or has a tag that is not canonical base64url; "version" for any but SIGNED; "key" as `derive`;
+    "signature" for any other tag. Tags are compared in constant time (SEAL-11).
     """
     version, key_id, payload, tag = _parts(token, 4)
     if version != SIGNED:
@@ -181,7 +207,9 @@ def _tag(head: str, ring: KeyRing, key_id: str) -> bytes:
     return hmac.digest(derive(ring, key_id, "sign"), head.encode("ascii"), "sha256")
 
 
-def _parts(token: str, count: int) -> list[str]:
+def _parts(token: Any, count: int) -> list[str]:
+    if not isinstance(token, str):
+        raise StateRefused("encoding")
     if len(token) > LONGEST_TOKEN:
         raise StateRefused("size")
     parts = token.split(".")
@@ -190,33 +218,13 @@ def _parts(token: str, count: int) -> list[str]:
     return parts
 
 
-def seal(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
-    """Return the encrypted token of `payload`: AES-256-GCM, readable by this server only (SEAL-14).
-
-    randomness: gives the 12-byte GCM nonce. Version and key id are authenticated with it.
-    """
-    head, gcm_nonce = f"{SEALED}.{ring.signer}", randomness.token_bytes(12)
-    cipher = AESGCM(derive(ring, ring.signer, "seal"))
-    return f"{head}.{encode(gcm_nonce + cipher.encrypt(gcm_nonce, payload, head.encode()))}"
-
-
-def unseal(token: str, ring: KeyRing) -> bytes:
-    """Return the payload of an encrypted token. Errors: as `verify`."""
-    version, key_id, text = _parts(token, 3)
-    if version != SEALED:
-        raise StateRefused("version")
-    key, raw = derive(ring, key_id, "seal"), decode(text)
-    try:
-        return AESGCM(key).decrypt(raw[:12], raw[12:], f"{version}.{key_id}".encode())
-    except (InvalidTag, ValueError):
-        raise StateRefused("signature") from None
-
-
 def keyed_tag(ring: KeyRing, key_id: str, label: str, value: Any) -> str:
     """Return a tag of `value` that nobody can guess without the key (SEAL-12).
 
-    label: keeps the tags of different things apart. value: any JSON value. A plain hash of a title
-    such as "Draft" is found by trying words; this is not.
+    label: keeps the tags of different things apart. value: any JSON value; two values have one tag
+    only if they have one canonical JSON. A plain hash of a title such as "Draft" is found by trying
+    words; this is not.
+    Errors: as `canonical` and `derive`.
     """
     key = derive(ring, key_id, "tag")
     return encode(hmac.digest(key, canonical([label, value]), "sha256"))
@@ -235,9 +243,11 @@ def mint(
     """Return the state of a new question to the user.
 
     origin: the request that asks. phase, candidates: of the question. lifetime: seconds, at most
-    LONGEST_LIFETIME (SEAL-6). protect: `sign` or `seal`. The nonce has 128 random bits (SEAL-23).
-    Principal and origin are inside as keyed tags only.
-    Errors: ValueError for a lifetime that is not 1 to LONGEST_LIFETIME.
+    LONGEST_LIFETIME (SEAL-6). randomness: gives the nonce, at least 16 bytes (SEAL-23). protect:
+    `sign` or `seal`; it gets the canonical JSON of `Claims`. Times are whole seconds, fractions cut
+    off. Principal and origin are inside as keyed tags of the ring's signer, nothing else.
+    Errors: ValueError for a lifetime that is not 1 to LONGEST_LIFETIME, and for a state of more
+    than LONGEST_TOKEN characters, which nobody could bring back (SEAL-8).
     """
     if not 0 < lifetime <= LONGEST_LIFETIME:
         raise ValueError(f"A state lives 1 to {LONGEST_LIFETIME} seconds.")
@@ -252,7 +262,10 @@ def mint(
         phase=phase,
         principal=keyed_tag(ring, ring.signer, "principal", origin.principal),
     )
-    return protect(canonical(claims.model_dump()), ring, randomness)
+    token = protect(canonical(claims.model_dump()), ring, randomness)
+    if len(token) > LONGEST_TOKEN:
+        raise ValueError("Too many candidates for one state.")
+    return token
 
 
 def _origin_tag(origin: Origin, ring: KeyRing, key_id: str) -> str:
@@ -260,7 +273,7 @@ def _origin_tag(origin: Origin, ring: KeyRing, key_id: str) -> str:
 
 
 def open_state(
-    token: str,
+    token: Any,
     origin: Origin,
     phase: str,
     ring: KeyRing,
@@ -269,28 +282,36 @@ def open_state(
 ) -> Interaction:
     """Return the interaction that `token` stands for, if it belongs to this request.
 
-    origin: the request that brings it back. phase: the question that it must be about.
-    reveal: `verify` or `unseal`.
-    Errors: StateRefused, with the reason for the log: those of `reveal`; "claims" (SEAL-17);
-    "expired" from the very second of expiry on; "lifetime" for more than LONGEST_LIFETIME
-    (SEAL-6); "future" when issued more than CLOCK_SKEW seconds ahead (SEAL-7); "audience"
-    (SEAL-13); "principal", "origin" (STATE-4); "phase" (SEAL-16).
+    token: whatever the client sent. origin: the request that brings it back. phase: the question
+    that it must be about. reveal: `verify` or `unseal`.
+    Errors: StateRefused with a reason for the log, the first that applies: those of `reveal`;
+    "claims" for a payload that is not `Claims` (SEAL-17); "expired" from the very second of expiry
+    on; "lifetime" for more than LONGEST_LIFETIME (SEAL-6); "future" when issued more than
+    CLOCK_SKEW seconds ahead (SEAL-7); "audience" (SEAL-13); "principal" and "origin" (STATE-4),
+    the latter also for arguments that have no canonical JSON; "phase" (SEAL-16).
     """
     claims = _claims(reveal(token, ring))
-    key_id = token.split(".")[1]
+    now, key_id = clock.now(), token.split(".")[1]
     refusals = {
-        "expired": clock.now() >= claims.expires_at,
+        "expired": now >= claims.expires_at,
         "lifetime": claims.expires_at - claims.issued_at > LONGEST_LIFETIME,
-        "future": claims.issued_at > clock.now() + CLOCK_SKEW,
+        "future": claims.issued_at > now + CLOCK_SKEW,
         "audience": claims.audience != origin.audience,
         "principal": claims.principal != keyed_tag(ring, key_id, "principal", origin.principal),
-        "origin": claims.origin != _origin_tag(origin, ring, key_id),
+        "origin": not _belongs_to(origin, claims, ring, key_id),
         "phase": claims.phase != phase,
     }
     for reason, applies in refusals.items():
         if applies:
             raise StateRefused(reason)
     return Interaction(claims.phase, claims.candidates, claims.nonce, claims.expires_at)
+
+
+def _belongs_to(origin: Origin, claims: Claims, ring: KeyRing, key_id: str) -> bool:
+    try:
+        return claims.origin == _origin_tag(origin, ring, key_id)
+    except ValueError:
+        return False
 
 
 def _claims(payload: bytes) -> Claims:
@@ -304,3 +325,63 @@ def wire_error() -> RpcError:
     """Return the one answer to every state that is refused, whatever the reason (SEAL-10)."""
     data = {"reason": INVALID_REQUEST_STATE}
     return RpcError(INVALID_PARAMS, "This requestState is not valid.", data)
+
+
+def seal(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
+    """Return the encrypted token of `payload`: AES-256-GCM, readable by this server only (SEAL-14).
+
+    A token is ``SEALED.key id.text``, where the text is the 12-byte GCM nonce and what the cipher
+    gives, together in base64url. Version and key id are authenticated with them (SEAL-5).
+    randomness: gives the GCM nonce, a new one for every token.
+    """
+    head, gcm_nonce = f"{SEALED}.{ring.signer}", randomness.token_bytes(12)
+    cipher = AESGCM(derive(ring, ring.signer, "seal"))
+    return f"{head}.{encode(gcm_nonce + cipher.encrypt(gcm_nonce, payload, head.encode()))}"
+
+
+def unseal(token: Any, ring: KeyRing) -> bytes:
+    """Return the payload of an encrypted token.
+
+    token: whatever the client sent. Errors: as `verify`, with three parts and SEALED.
+    """
+    version, key_id, text = _parts(token, 3)
+    if version != SEALED:
+        raise StateRefused("version")
+    key, raw = derive(ring, key_id, "seal"), decode(text)
+    try:
+        return AESGCM(key).decrypt(raw[:12], raw[12:], f"{version}.{key_id}".encode())
+    except (InvalidTag, ValueError):
+        raise StateRefused("signature") from None
+
+
+def add_key(ring: KeyRing, key_id: str, secret: bytes) -> KeyRing:
+    """Return the ring with one more secret, the newest, which only verifies (SEAL-22).
+
+    The first phase of a rotation: every instance gets this ring before any goes on.
+    Errors: ValueError for an id that is on the ring already, and as `KeyRing`.
+    """
+    if key_id in ring.secrets:
+        raise ValueError(f"The key {key_id} is on the ring already.")
+    return KeyRing({**ring.secrets, key_id: secret}, ring.signer)
+
+
+def sign_with(ring: KeyRing, key_id: str) -> KeyRing:
+    """Return the ring with another signer; the old one still verifies (SEAL-22).
+
+    The second phase. Errors: ValueError for an id that is not on the ring.
+    """
+    return KeyRing(ring.secrets, key_id)
+
+
+def retire(ring: KeyRing, key_id: str, last_minted: float, clock: Clock) -> KeyRing:
+    """Return the ring without a secret; its states are refused from now on (SEAL-22).
+
+    The third phase. last_minted: seconds since the epoch, when the last instance minted with it.
+    Errors: ValueError for an id that is not on the ring, for the signer, and while a state of this
+    key may still be good: before LONGEST_LIFETIME has passed since `last_minted`.
+    """
+    if key_id not in ring.secrets or key_id == ring.signer:
+        raise ValueError("Only a key that is on the ring and does not mint can be retired.")
+    if clock.now() < last_minted + LONGEST_LIFETIME:
+        raise ValueError("Somebody may still be looking at a question of this key.")
+    return KeyRing({name: key for name, key in ring.secrets.items() if name != key_id}, ring.signer)

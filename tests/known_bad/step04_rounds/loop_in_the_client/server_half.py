@@ -1,0 +1,205 @@
+"""The server's half of a multi round-trip request: ask by answering, remember nothing.
+
+Promise: a question travels in a result, the answer comes with a new request that repeats the old
+one, and all that the server must remember in between goes through ``requestState``. Attacks it
+stops: a first call that brings its own yes, answers to a question that was never asked, a loop
+that never ends, client roots that widen what the operator granted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from kit.protocol import INVALID_PARAMS
+from kit.refusals import RpcError
+
+Json = dict[str, Any]
+Place = TypeVar("Place")
+
+ASKING_METHODS = frozenset({"tools/call", "resources/read", "prompts/get"})
+MAX_ROUNDS = 8
+ROOTS_REQUEST: Json = {"method": "roots/list"}
+
+
+@dataclass(frozen=True)
+class Retry:
+    """What a request brings along from the round before.
+
+    input_responses: by the key of the question. request_state: None on a first call.
+    """
+
+    input_responses: Json = field(default_factory=dict)
+    request_state: str | None = None
+
+
+def input_required(
+    method: str, input_requests: Json | None = None, request_state: str | None = None
+) -> Json:
+    """Return the fields of an ``InputRequiredResult``.
+
+    method: of the request that it answers. input_requests: bare requests by key, or None.
+    request_state: the state to be echoed, or None; ``""`` is a state (ROUND-9).
+    What is None is left out. There are no cache hints in it (CACHE-4).
+    Errors: ValueError, since these are bugs of the server: a method that may not be answered so
+    (MRTR-2); neither of the two present (MRTR-5); a request with ``jsonrpc`` or ``id`` (MRTR-3).
+    """
+    if method not in ASKING_METHODS:
+        raise ValueError(f"{method} cannot be answered with input_required.")
+    if input_requests is None and request_state is None:
+        raise ValueError("input_required needs inputRequests or requestState.")
+    if any({"jsonrpc", "id"} & set(request) for request in (input_requests or {}).values()):
+        raise ValueError("An input request is a bare object without jsonrpc and id.")
+    members = {"inputRequests": input_requests, "requestState": request_state}
+    present = {name: member for name, member in members.items() if member is not None}
+    return {"resultType": "input_required", **present}
+
+
+def read_retry(params: Json) -> Retry:
+    """Return what the request brings along from the round before.
+
+    params: of the request. Whether it is a retry is decided by the presence of ``requestState``,
+    not by its truth (ROUND-9). Answers without a state answer nothing that was asked: they are
+    dropped, and the call is a first call (ROUND-1).
+    Errors: RpcError -32602 when ``inputResponses`` is present and no object, one of its values is
+    no object, or ``requestState`` is present and no string (MRTR-17, ROUND-8).
+    """
+    responses, state = params.get("inputResponses", {}), params.get("requestState")
+    if not isinstance(responses, dict) or not all(isinstance(r, dict) for r in responses.values()):
+        raise RpcError(INVALID_PARAMS, "inputResponses must be an object of objects.")
+    if "requestState" not in params:
+        return Retry()
+    if not isinstance(state, str):
+        raise RpcError(INVALID_PARAMS, "requestState must be a string.")
+    return Retry(responses, state)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a conversation remembers from round to round; it travels inside ``requestState``.
+
+    round: questions put so far. asked: keys of the latest question. answers: by key, of all
+    rounds (MRTR-14). effects: results of `once`, by key. All JSON values.
+    """
+
+    round: int = 0
+    asked: tuple[str, ...] = ()
+    answers: Json = field(default_factory=dict)
+    effects: Json = field(default_factory=dict)
+
+
+class Paused(BaseException):
+    """The handler cannot go on before the client answers; no ``except Exception`` stops it."""
+
+    def __init__(self, input_requests: Json | None) -> None:
+        super().__init__()
+        self.input_requests = input_requests
+
+
+class Conversation:
+    """What a handler sees: it runs from the top in each round and asks as if it could wait.
+
+    memory: of the rounds before.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+
+    def ask(self, input_requests: Json) -> Json:
+        """Return the answers to these questions, by key; pause when one is missing (MRTR-16)."""
+        if not set(input_requests) <= set(self.memory.answers):
+            raise Paused(input_requests)
+        return {key: self.memory.answers[key] for key in input_requests}
+
+    def once(self, key: str, effect: Callable[[], Any]) -> Any:
+        """Return the result of `effect`, run in the first round that gets here only (ROUND-4).
+
+        effect: returns a JSON value, which is remembered under `key`.
+        """
+        if key not in self.memory.effects:
+            effects = {**self.memory.effects, key: effect()}
+            self.memory = replace(self.memory, effects=effects)
+        return self.memory.effects[key]
+
+    def defer(self, key: str) -> None:
+        """Answer this round with a state alone; in the next one, go on (MRTR-18).
+
+        key: remembers that this has been done. The client comes back at once and asks nobody, so
+        another instance can take over long work.
+        """
+        if key not in self.memory.effects:
+            self.memory = replace(self.memory, effects={**self.memory.effects, key: True})
+            raise Paused(None)
+
+
+def converse(
+    method: str,
+    params: Json,
+    handler: Callable[[Conversation], Json],
+    open_state: Callable[[str], Memory],
+    mint_state: Callable[[Memory], str],
+) -> Json:
+    """Run one round of `handler` and return the fields of its result.
+
+    handler: takes the Conversation; returns the fields of a complete result. open_state: verifies
+    a state and returns what it remembers. mint_state: the reverse.
+    Only answers to the questions of the latest round count; others are ignored (MRTR-15,
+    ROUND-7). When the handler pauses, the result asks, with the memory in a fresh state.
+    Errors: as `read_retry`; whatever `open_state` raises; RpcError -32602 when the handler would
+    ask more than MAX_ROUNDS times (ROUND-2).
+    """
+    retry = read_retry(params)
+    memory = Memory() if retry.request_state is None else open_state(retry.request_state)
+    known = {
+        key: retry.input_responses[key] for key in memory.asked if key in retry.input_responses
+    }
+    conversation = Conversation(replace(memory, answers={**memory.answers, **known}))
+    try:
+        return handler(conversation)
+    except Paused as pause:
+        return _ask(method, pause.input_requests, conversation.memory, mint_state)
+
+
+def _ask(
+    method: str, requests: Json | None, memory: Memory, mint_state: Callable[[Memory], str]
+) -> Json:
+    if memory.round >= MAX_ROUNDS:
+        raise RpcError(INVALID_PARAMS, "This request has gone through too many rounds.")
+    state = mint_state(replace(memory, round=memory.round + 1, asked=tuple(requests or ())))
+    return input_required(method, requests, state)
+
+
+def narrow(
+    granted: Iterable[Place],
+    roots_result: Any,
+    normalize: Callable[[Any], Place],
+    contains: Callable[[Place, Place], bool],
+) -> list[Place]:
+    """Return the granted places, narrowed to the roots that a client still sends (ROUND-5).
+
+    granted: from the operator. roots_result: the client's answer to `ROOTS_REQUEST` (ROOT-5).
+    normalize, contains: of step 02; `normalize` raises for a URI that it refuses.
+    A root inside a granted place narrows it; a root around one leaves it as it is; a root beside
+    them, or one that is refused, adds nothing. No roots leave nothing.
+    Errors: RpcError -32602 when the answer is not ``{"roots": [{"uri": ...}, ...]}`` (MRTR-17).
+    """
+    places = list(granted)
+    narrowed: list[Place] = []
+    for root in _usable(_root_uris(roots_result), normalize):
+        narrowed += [root for place in places if contains(place, root)]
+        narrowed += [place for place in places if contains(root, place) and place != root]
+    return list(dict.fromkeys(narrowed))
+
+
+def _root_uris(roots_result: Any) -> list[Any]:
+    roots = roots_result.get("roots") if isinstance(roots_result, Mapping) else None
+    if not isinstance(roots, list) or not all(isinstance(root, dict) for root in roots):
+        raise RpcError(INVALID_PARAMS, "roots must be a list of objects.")
+    return [root.get("uri") for root in roots]
+
+
+def _usable(uris: Iterable[Any], normalize: Callable[[Any], Place]) -> Iterable[Place]:
+    for uri in uris:
+        try:
+            yield normalize(uri)
+        except Exception:
+            continue
