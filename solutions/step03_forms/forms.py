@@ -172,10 +172,11 @@ def check_property(name: str, declared: Json) -> None:
     """Let one property of a form pass if every client can show it, and it asks for no secret.
 
     declared: its schema, without references. ``type`` and the other keys say which kind it is, and
-    ALLOWED_KEYS what that kind may have (FORM-5): a string with ``enum`` is an enum; with ``oneOf``
-    a titled enum, and an array is a multiple one, which `choices` reads. KEY_TYPES says what the
-    values of some keys are, FORMATS which formats there are; an enum is one or more texts, and
-    ``enumNames`` has a text for each. A ``default`` has to be an answer that would fit.
+    ALLOWED_KEYS what that kind may have (FORM-5). A string with ``enum`` is an enum: one or more
+    texts, and ``enumNames`` has a text for each. A string with ``oneOf`` is a titled enum and an
+    array a multiple one if `choices` finds options in it; until that is written, refuse both.
+    KEY_TYPES says what the values of some keys are, FORMATS which formats there are. A ``default``
+    has to be an answer that would fit.
     Errors: ValueError, naming the field, for everything else; and when its name or its title asks
     for a secret (`asks_for_secret`).
 
@@ -207,8 +208,9 @@ def _kind(name: str, declared: Json) -> str:
 
 
 def _names_all(declared: Json) -> bool:
-    names = declared.get("enumNames", declared["enum"])
-    return _texts(declared["enum"]) and _texts(names) and len(names) == len(declared["enum"])
+    options = declared["enum"]
+    names = declared.get("enumNames", options)
+    return _texts(options) and _texts(names) and len(names) == len(options)
 
 
 def _texts(values: Any) -> bool:

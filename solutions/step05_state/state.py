@@ -192,8 +192,8 @@ def verify(token: Any, ring: KeyRing) -> bytes:
     token: whatever the client sent: any JSON value.
     Errors: StateRefused with the reason "size" for more than LONGEST_TOKEN characters, before
     anything else is looked at (SEAL-8); "encoding" for what is no text, is not ASCII, is not four
-    parts, or has a tag that is not canonical base64url; "version" for any but SIGNED; "key" as `derive`;
-    "signature" for any other tag. Tags are compared in constant time (SEAL-11).
+    parts, or has a tag that is not canonical base64url; "version" for any but SIGNED;
+    "key" as `derive`; "signature" for any other tag. Tags are compared in constant time (SEAL-11).
     """
     version, key_id, payload, tag = _parts(token, 4)
     if version != SIGNED:
