@@ -54,7 +54,7 @@ class Exchange:
 
     def first(self) -> Json:
         """Return the first message to send."""
-        todo("4.6: Answer, under a new id")
+        todo("4.6: Read a response")
 
     def feed(self, response: Json) -> Finished | Failed | Asked | Json:
         """Take the server's response to the latest message.
@@ -65,7 +65,7 @@ class Exchange:
         Asked when there are input requests: build the inputs, then call `answer` (MRTR-8).
         The next message, when there is only a state: retry at once (MRTR-8, MRTR-18).
         """
-        todo("4.7: Read a response")
+        todo("4.6: Read a response")
 
     def answer(self, input_responses: Json) -> Json:
         """Return the message that answers the latest question.
@@ -73,4 +73,4 @@ class Exchange:
         input_responses: bare results by key (MRTR-13). Decline and cancel are sent like any other
         answer (ROUND-13).
         """
-        todo("4.6: Answer, under a new id")
+        todo("4.7: Answer, under a new id")

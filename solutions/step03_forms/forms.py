@@ -157,9 +157,9 @@ def asks_for_secret(name: str) -> bool:
     """Tell whether a field called `name` would ask for a secret (FORM-6, ELI-12).
 
     name: in any spelling: ``api_key``, ``apiKey``, ``APIKey``, ``apikey``, ``API keys``.
-    Whole words count: passwords, passphrases, passcodes, PINs and one-time codes, secrets, tokens,
-    credentials, keys for an API, for access, private ones and the like, the numbers and codes of
-    payment cards. ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
+    Whole words count, one or many: password (passwd), passphrase, passcode, PIN, secret, token,
+    credential, cvv; key after api, access or private; card before number and after credit. More
+    words than these are welcome, but ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
 
     >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
     (True, False)
@@ -209,7 +209,7 @@ def _kind(name: str, declared: Json) -> str:
 
 def _names_all(declared: Json) -> bool:
     options = declared["enum"]
-    names = declared.get("enumNames", options)
+    names: Any = declared.get("enumNames", options)
     return _texts(options) and _texts(names) and len(names) == len(options)
 
 
@@ -316,9 +316,9 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     input_responses: of this request; entries under other keys are not looked at (MRTR-15).
     Missing: no such key. Declined, Cancelled: whatever content came along is dropped unread
     (FORM-7). Accepted: ``content`` has every required field of `form_schema` and no field that is
-    not in it (FORM-8); each value has the JSON type of its property, keeps to its bounds and
-    format, and is one of its options (FORM-1, FORM-12, ELI-8); and `model`, read strictly, agrees.
-    A field that may be left out and was left out has the model's default.
+    not in it (FORM-8); each value has the JSON type of its property (and NaN and infinity are not
+    JSON), keeps to its bounds and format, and is one of its options (FORM-1, FORM-12, ELI-8); and
+    `model`, read strictly, agrees. An optional field that was left out has the model's default.
     Malformed: everything else (FORM-3, FORM-11).
     Errors: none for an answer, however bad: it is a result, not an exception.
     """

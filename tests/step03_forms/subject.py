@@ -7,7 +7,6 @@ A form is described as JSON: field name to its kind (a key of KINDS), its option
 import datetime
 import decimal
 import enum
-from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, RootModel, SecretStr, create_model
@@ -19,6 +18,12 @@ class Inner(BaseModel):
     """A model to nest in another."""
 
     text: str
+
+
+class Chain(BaseModel):
+    """A model that contains itself."""
+
+    next: "Chain | None" = None
 
 
 class Colour(enum.Enum):
@@ -57,7 +62,6 @@ KINDS: dict[str, Any] = {
     "decimal": decimal.Decimal,
     "secret": SecretStr,
     "true only": Literal[True],
-    "function": Callable[[], None],
 }
 
 
@@ -100,14 +104,12 @@ def schema(parts: Any, *, fields: dict[str, Any]) -> Any:
 
 def schema_of_odd_model(parts: Any, *, kind: str) -> Any:
     """The requestedSchema of a model that is no flat object."""
-    namespace: dict[str, Any] = {"__annotations__": {"child": "Odd | None"}, "child": None}
-    odd = {
-        "contains itself": type("Odd", (BaseModel,), {**namespace, "__module__": __name__}),
+    odd: dict[str, type[BaseModel]] = {
+        "contains itself": Chain,
         "is a text": RootModel[str],
         "is a dictionary": RootModel[dict[str, str]],
-    }[kind]
-    odd.model_rebuild(_types_namespace={"Odd": odd})
-    return parts.forms.form_schema(odd)
+    }
+    return parts.forms.form_schema(odd[kind])
 
 
 def elicit(parts: Any, *, message: str, fields: dict[str, Any]) -> Any:

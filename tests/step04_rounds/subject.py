@@ -10,8 +10,11 @@ from kit.refusals import ToolRefusal
 def input_required(
     parts: Any, *, method: str, requests: Any = None, state: str | None = None
 ) -> Any:
-    """An asking result."""
-    return parts.server_half.input_required(method, requests, state)
+    """An asking result, or ``"ValueError"``."""
+    try:
+        return parts.server_half.input_required(method, requests, state)
+    except ValueError:
+        return "ValueError"
 
 
 def read_retry(parts: Any, *, params: dict[str, Any]) -> dict[str, Any]:

@@ -143,6 +143,11 @@ def open_state(
     }
 
 
+def opens(parts: Any, **asked: Any) -> bool:
+    """Whether a state opens; a refusal stays a refusal. asked: as for open_state."""
+    return bool(open_state(parts, **asked))
+
+
 def open_with_deep_arguments(parts: Any, *, token: str, ring: Any, origin: Any) -> Any:
     """The same with arguments that are nested very deeply."""
     deep = {**origin, "arguments": {**origin["arguments"], "deep": _nested(100_000)}}
@@ -152,6 +157,11 @@ def open_with_deep_arguments(parts: Any, *, token: str, ring: Any, origin: Any) 
 def claims(parts: Any, *, token: str, ring: Any) -> Any:
     """The payload of a signed state."""
     return json.loads(bytes.fromhex(verify(parts, token=token, ring=ring)))
+
+
+def nonce(parts: Any, *, token: str, ring: Any) -> Any:
+    """The nonce in the payload of a signed state."""
+    return claims(parts, token=token, ring=ring)["nonce"]
 
 
 def signed_again(

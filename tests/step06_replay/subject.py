@@ -120,7 +120,8 @@ def rivals(parts: Any) -> dict[str, Any]:
         return (lambda: claim("draft-1")), (lambda: claim("draft-2"))
 
     for ending in race(make, Path(parts.replay.__file__), patience=0.01):
-        endings.add(" and ".join(sorted([str(ending.first), str(ending.second)])))
+        words = [_word(ending.first), _word(ending.second)]
+        endings.add(" and ".join(sorted(words)))
         points += 1
     return {"endings": sorted(endings), "points": points > 10}
 
@@ -129,19 +130,29 @@ def crowd(parts: Any, *, threads: int) -> list[str]:
     """As many real threads with one nonce; what they were told, sorted."""
     notes, clock = example_notes(), FrozenClock(START)
     store = parts.replay.ReplayStore(notes, clock, 10, 5)
-    told: list[str] = []
+    told: list[Any] = []
     gate = threading.Barrier(threads)
 
     def run() -> None:
         gate.wait()
-        told.append(str(_claim(store, "N", START + 60, lambda transaction: "done")))
+        try:
+            told.append(_claim(store, "N", START + 60, lambda transaction: "done"))
+        except BaseException as raised:
+            told.append(raised)
 
     crew = [threading.Thread(target=run) for _ in range(threads)]
     for member in crew:
         member.start()
     for member in crew:
         member.join()
-    return sorted(told)
+    return sorted(map(_word, told))
+
+
+def _word(told: Any) -> str:
+    """What a thread was told; what it raised is raised here, where the worker sees it."""
+    if isinstance(told, BaseException):
+        raise told
+    return str(told)
 
 
 def _ids(notes: Notes) -> list[str]:
