@@ -36,3 +36,20 @@ class FrozenClock:
     def advance(self, seconds: float) -> None:
         """Move the clock; a negative number moves it back, as real clocks sometimes do."""
         self._now += seconds
+
+
+class ForwardClock:
+    """A clock that stands still while the one below it goes back, as real ones sometimes do.
+
+    What was forgotten because its time was up must not come back to life.
+    clock: the one below.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._latest = clock.now()
+
+    def now(self) -> float:
+        """The latest time that was ever told, in seconds since the epoch, UTC."""
+        self._latest = max(self._latest, self._clock.now())
+        return self._latest

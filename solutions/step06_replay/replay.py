@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from kit.clock import Clock
+from kit.clock import Clock, ForwardClock
 from kit.notes import Note, Notes
 from kit.refusals import NonceSpent, StoreFull
 
@@ -49,14 +49,14 @@ class ReplayStore:
 
     One object is shared by all server objects of a process (ONCE-10); a restart forgets
     (ONCE-12), which step 07 mends.
-    notes: the world. clock: of the server. capacity: live nonces at most. leeway: seconds that a
+    notes: the world. clock: of the server; when it goes back, time stands still in here (ONCE-7). capacity: live nonces at most. leeway: seconds that a
     nonce is kept beyond its expiry, for instances whose clocks differ (ONCE-7).
     """
 
     def __init__(
         self, notes: Notes, clock: Clock, capacity: int = CAPACITY, leeway: float = LEEWAY
     ) -> None:
-        self._notes, self._clock = notes, clock
+        self._notes, self._clock = notes, ForwardClock(clock)
         self._capacity, self._leeway = capacity, leeway
         self._lock = threading.Lock()
         self._spent: set[str] = set()

@@ -125,6 +125,12 @@ def test_a_nonce_too_old_to_be_remembered_is_refused(subject: Any, rng: Any) -> 
     assert told(subject.play(steps=[{"advance": 64}, claim(word(rng))])) == ["later", "done"]
 
 
+def test_a_clock_that_goes_back_brings_no_nonce_back(subject: Any, rng: Any) -> None:
+    nonce = word(rng)
+    steps = [claim(nonce), {"advance": 65}, claim(word(rng), 500), {"advance": -30}, claim(nonce)]
+    assert told(subject.play(steps=steps)) == ["done", "later", "done", "later", "spent"]
+
+
 def test_a_full_store_refuses_and_evicts_nothing(subject: Any, rng: Any) -> None:
     one, two, three = word(rng), word(rng), word(rng)
     steps = [claim(one), claim(two), claim(three, delete="draft-1"), claim(one), claim(two)]

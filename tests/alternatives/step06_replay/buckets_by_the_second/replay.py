@@ -10,7 +10,7 @@ from math import ceil
 from threading import RLock
 from typing import Any
 
-from kit.clock import Clock
+from kit.clock import Clock, ForwardClock
 from kit.notes import Note, Notes
 from kit.refusals import NonceSpent, StoreFull
 
@@ -49,7 +49,7 @@ class ReplayStore:
         self, notes: Notes, clock: Clock, capacity: int = CAPACITY, leeway: float = LEEWAY
     ) -> None:
         self.notes = notes
-        self.clock = clock
+        self.clock = ForwardClock(clock)
         self.capacity = capacity
         self.leeway = leeway
         self.guard = RLock()

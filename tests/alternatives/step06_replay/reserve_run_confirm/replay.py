@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from kit.clock import Clock
+from kit.clock import Clock, ForwardClock
 from kit.notes import Note, Notes
 from kit.refusals import NonceSpent, StoreFull
 
@@ -55,7 +55,7 @@ class ReplayStore:
     def __init__(
         self, notes: Notes, clock: Clock, capacity: int = CAPACITY, leeway: float = LEEWAY
     ) -> None:
-        self._notes, self._clock = notes, clock
+        self._notes, self._clock = notes, ForwardClock(clock)
         self._capacity, self._leeway = capacity, leeway
         self._holders: dict[str, object] = {}
         self._ends: list[tuple[float, str]] = []

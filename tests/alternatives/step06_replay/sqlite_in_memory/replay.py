@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kit.clock import Clock
+from kit.clock import Clock, ForwardClock
 from kit.notes import Note, Notes
 from kit.refusals import NonceSpent, StoreFull
 
@@ -56,7 +56,8 @@ class ReplayStore:
     def __init__(
         self, notes: Notes, clock: Clock, capacity: int = CAPACITY, leeway: float = LEEWAY
     ) -> None:
-        self.notes, self.clock, self.capacity, self.leeway = notes, clock, capacity, leeway
+        self.notes, self.clock = notes, ForwardClock(clock)
+        self.capacity, self.leeway = capacity, leeway
         self.turn = threading.BoundedSemaphore()
         self.table = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.table.executescript(SCHEMA)
