@@ -8,8 +8,15 @@ uses no network and writes nothing. It speaks on stderr only: stdout belongs to 
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - an older Python must be told so
+    import os
+
     found = ".".join(str(number) for number in sys.version_info[:3])
-    found += "; name another one, as in: make PYTHON=python3.12"
+    other = "python3.12"
+    for name in ("python3.14", "python3.11", "python3.12", "python3.13"):
+        folders = os.environ.get("PATH", "").split(os.pathsep)
+        if any(os.access(os.path.join(folder, name), os.X_OK) for folder in folders):
+            other = name
+    found += "; name another one, as in: make PYTHON=" + other
     sys.exit("The lab needs Python 3.11 or newer, and this is " + found)
 
 import contextlib
@@ -23,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements.lock"
 COMMANDS = ROOT / "lessons" / "kit" / "commands"
 STAMPS = "lab-stamps"
+TALK_EVERY = 2.0  # seconds between two lines of progress
 MARK = "# group: "
 SHARED = "# with: "
 
@@ -87,9 +95,9 @@ def prepare(venv: Path, groups: list[str]) -> None:
         if is_ready(venv, groups, texts):
             return
         claim_folder(venv)
-        with only_one(venv / STAMPS / "lock"):
+        with only_one(venv / STAMPS / "lock") as lock:
             if not is_ready(venv, groups, texts):
-                build(venv, groups, texts)
+                build(venv, groups, texts, lock)
     except OSError as trouble:
         raise CannotPrepare(sentence_for(trouble, venv)) from None
 
@@ -143,12 +151,8 @@ def is_ready(venv: Path, groups: list[str], texts: dict[str, str]) -> bool:
 
 
 def base_is_ready(venv: Path) -> bool:
-    """Whether the environment itself is whole: of this Python, and no installation cut short."""
-    return (
-        read(venv / STAMPS / "venv") == python_tag()
-        and not (venv / STAMPS / "installing").exists()
-        and os.access(python_of(venv), os.X_OK)
-    )
+    """Whether the environment itself is whole, and of this Python."""
+    return read(venv / STAMPS / "venv") == python_tag() and os.access(python_of(venv), os.X_OK)
 
 
 def claim_folder(venv: Path) -> None:
@@ -161,15 +165,18 @@ def claim_folder(venv: Path) -> None:
     (venv / STAMPS).mkdir(parents=True, exist_ok=True)
 
 
-def build(venv: Path, groups: list[str], texts: dict[str, str]) -> None:
-    """Make the environment where it is missing or broken, and install the groups it lacks."""
+def build(venv: Path, groups: list[str], texts: dict[str, str], lock: int) -> None:
+    """Make the environment where it is missing or broken, and install the groups it lacks.
+
+    lock: the descriptor of the lock, which pip inherits: it goes on when the launcher is killed.
+    """
     if not base_is_ready(venv):
         make_venv(venv)
     if read(path_file(venv)) != path_lines():
         write(path_file(venv), path_lines())
     for group in groups:
         if read(venv / STAMPS / group) != stamp_of(texts[group]):
-            install(venv, group, texts[group])
+            install(venv, group, texts[group], lock)
 
 
 def make_venv(venv: Path) -> None:
@@ -196,6 +203,8 @@ def make_venv(venv: Path) -> None:
         errors="replace",
     )
     if made.returncode:
+        if shutil.disk_usage(venv).free < 50_000_000:  # venv does not say what went wrong inside
+            raise CannotPrepare(f"The disk is too full for {shown(venv)}.")
         if "ensurepip" in made.stdout:
             raise CannotPrepare(
                 "This Python comes without venv or pip; on Debian and Ubuntu, "
@@ -206,41 +215,58 @@ def make_venv(venv: Path) -> None:
     say(f"  python {sys.version.split()[0]}: ready after {time.monotonic() - started:.0f} s")
 
 
-def install(venv: Path, group: str, text: str) -> None:
-    """Install one group with pip, counting aloud. Errors: CannotPrepare."""
+def install(venv: Path, group: str, text: str, lock: int) -> None:
+    """Install one group with pip, counting aloud. Errors: CannotPrepare.
+
+    While pip unpacks, a file says so. Where one is found, that run was cut short, and all packages
+    of the group are unpacked again, whatever pip thinks of them.
+    """
     import subprocess
 
-    started, seen, lines = time.monotonic(), 0, []
+    started = time.monotonic()
     wanted = sum("==" in line and line[0].isalnum() for line in text.splitlines())
-    requirements = venv / STAMPS / f"{group}.txt"
+    requirements, torn = venv / STAMPS / f"{group}.txt", venv / STAMPS / f"{group}.unpacking"
     write(requirements, text)
-    write(venv / STAMPS / "installing", group)
-    terminal = sys.stderr.isatty()
-    clear = "\r\033[K" if terminal else ""
-    say(f"  {group}: {wanted} packages ...", end="" if terminal else "\n")
+    say(f"  {group}: {wanted} package{'s' if wanted > 1 else ''}")
     pip = subprocess.Popen(
         [python_of(venv), "-m", "pip", "install", "--require-hashes", "--no-deps",
          "--only-binary=:all:", "--progress-bar=off", "--no-input", "--retries=2",
-         "--disable-pip-version-check", "-r", requirements],
+         "--disable-pip-version-check", "-r", requirements,
+         *(["--ignore-installed"] if torn.exists() else [])],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=clean_environment(), text=True, errors="replace",
+        env={**clean_environment(), "PYTHONUNBUFFERED": "1"}, text=True, errors="replace",
+        pass_fds=() if os.name == "nt" else (lock,),
     )  # fmt: skip
     assert pip.stdout is not None
-    for line in pip.stdout:
-        lines.append(line)
-        seen += line.startswith("Collecting ")
-        if terminal:
-            what = "unpacking" if line.startswith("Installing") else f"{seen} of {wanted}"
-            say(f"{clear}  {group}: {what}, {time.monotonic() - started:.0f} s ", end="")
-    status = pip.wait()
-    if status < 0:  # killed: what it left behind cannot be trusted, so `installing` stays
-        raise CannotPrepare(f"{clear}The group {group} was stopped half-way; run it again.")
-    (venv / STAMPS / "installing").unlink()
+    lines, fetched, silent_since = [], 0, started
+    try:
+        for line in pip.stdout:
+            lines.append(line)
+            if line.startswith("Collecting "):
+                fetched += 1
+                what = f"{fetched} of {wanted}, {line.split()[1]}"
+            elif line.startswith("Installing collected packages"):
+                (venv / STAMPS / group).unlink(missing_ok=True)
+                write(torn, "")
+                what = "unpacking"
+            else:
+                continue
+            now = time.monotonic()
+            if now - silent_since >= TALK_EVERY:
+                say(f"    {now - started:.0f} s: {what}")
+                silent_since = now
+        status = pip.wait()
+    except BaseException:
+        pip.terminate()
+        pip.wait()
+        raise
+    if status < 0:
+        raise CannotPrepare(f"The group {group} was stopped half-way; run it again.")
     if status:
-        what = f"{clear}The group {group} could not be installed"
-        raise CannotPrepare(explain(what, "".join(lines)))
+        raise CannotPrepare(explain(f"The group {group} could not be installed", "".join(lines)))
     write(venv / STAMPS / group, stamp_of(text))
-    say(f"{clear}  {group}: ready after {time.monotonic() - started:.0f} s")
+    torn.unlink(missing_ok=True)
+    say(f"  {group}: ready after {time.monotonic() - started:.0f} s")
 
 
 def explain(what: str, output: str) -> str:
@@ -269,7 +295,7 @@ def sentence_for(trouble: OSError, venv: Path) -> str:
 
 @contextlib.contextmanager
 def only_one(path: Path):
-    """Hold the lock at `path`; the operating system lets go of it when the process ends."""
+    """Hold the lock at `path` and give its descriptor; it is let go of when all holders end."""
     with open(path, "a+b") as file:
         if os.name == "nt":
             import msvcrt
@@ -288,7 +314,7 @@ def only_one(path: Path):
             except BlockingIOError:
                 say("Another command is preparing the environment; waiting for it.")
                 fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield file.fileno()
 
 
 def python_of(venv: Path) -> Path:
@@ -335,9 +361,9 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def say(text: str, end: str = "\n") -> None:
+def say(text: str) -> None:
     """One line of progress, on stderr."""
-    print(text, end=end, file=sys.stderr, flush=True)
+    print(text, file=sys.stderr, flush=True)
 
 
 def run_here(words: list[str]) -> int:

@@ -153,14 +153,15 @@ def _arrow(number: int, entry: Entry, start: int, end: int) -> str:
 
 
 def _row(number: int, entry: Entry) -> str:
-    marks = "".join(f" <mark>changed: {html.escape(name)}</mark>" for name in entry.changed)
+    marks = "".join(f"<br><mark>changed: {html.escape(name)}</mark>" for name in entry.changed)
     body = (
         "(no answer)"
         if entry.message is None
         else json.dumps(shortened(entry.message), indent=2, ensure_ascii=False)
     )
+    route = f"{html.escape(entry.sender)} → {html.escape(entry.receiver)}{marks}"
     return (
-        f"<tr><td>{number}</td>"
-        f"<td>{html.escape(entry.sender)} → {html.escape(entry.receiver)}{marks}"
-        f'</td><td><pre style="margin:0;white-space:pre-wrap">{html.escape(body)}</pre></td></tr>'
+        f'<tr style="vertical-align:top"><td>{number}</td>'
+        f'<td style="white-space:nowrap">{route}</td>'
+        f'<td><pre style="margin:0;white-space:pre-wrap">{html.escape(body)}</pre></td></tr>'
     )

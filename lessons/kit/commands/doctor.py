@@ -77,6 +77,7 @@ def looks() -> list[tuple[str, str, bool, Callable[[], Finding]]]:
         ],
         ("chromium", "step 08, the browser test", False, chromium_is_there),
         ("node", "the TypeScript client", False, lambda: program("node", "--version")),
+        ("docker", "nobody; a dev container is one way to run the lab", False, docker_is_there),
         ("free disk", "every group together take about 1 GB", False, disk_is_free),
     ]
 
@@ -87,14 +88,20 @@ def python_is_new() -> Finding:
 
 
 def environment_is_used() -> Finding:
-    """Whether the lab's own environment runs this, and not the system's Python."""
-    inside = sys.prefix != sys.base_prefix
-    return (OK, sys.prefix) if inside else (MISSING, "run: make doctor, with a network")
+    """Whether the lab's own environment runs this, and no other Python."""
+    return (OK, sys.prefix) if is_inside() else (MISSING, "run: make doctor, with a network")
+
+
+def is_inside() -> bool:
+    """Whether the Python that runs this is that of the lab's environment."""
+    return (
+        Path(sys.prefix).resolve() == Path(os.environ.get("LAB_VENV") or ROOT / ".venv").resolve()
+    )
 
 
 def group_is_there(group: str) -> Finding:
-    """Whether a group of packages is installed."""
-    if importlib.util.find_spec(GROUPS[group][0]) is not None:
+    """Whether a group of packages is installed, in the lab's environment and not beside it."""
+    if is_inside() and importlib.util.find_spec(GROUPS[group][0]) is not None:
         return OK, ""
     return MISSING, f"its command installs it, or LAB_GROUPS={group} make doctor"
 
@@ -114,6 +121,12 @@ def program(name: str, *arguments: str) -> Finding:
 def make_is_there() -> Finding:
     """Whether make is there."""
     return program("make", "--version")
+
+
+def docker_is_there() -> Finding:
+    """Whether there is Docker; the lab is whole without it."""
+    word, detail = program("docker", "--version")
+    return (word, detail) if word == OK else (OK, "not here")
 
 
 def chromium_is_there() -> Finding:

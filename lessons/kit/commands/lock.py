@@ -18,6 +18,7 @@ OPTIONS: dict[str, str] = {}
 
 ROOT = Path(__file__).resolve().parents[3]
 PLATFORMS = "sys_platform == 'darwin' or sys_platform == 'linux' or sys_platform == 'win32'"
+RESOLVER = "uv>=0.13,<0.14"
 HEAD = """\
 # Every package of the lab, pinned with hashes; made by: python3 -m lessons lock
 # A package stands in the first group that needs it; `# with:` names those of earlier groups.
@@ -29,8 +30,8 @@ def run(options: dict[str, str]) -> int:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     groups = list(project["dependency-groups"])
     with tempfile.TemporaryDirectory() as folder:
-        uv = install_uv(Path(folder))
         try:
+            uv = install_uv(Path(folder))
             everything = compiled(uv, groups, hashes=True)
             pins = Path(folder) / "pins.txt"
             pins.write_text(compiled(uv, groups, hashes=False), encoding="utf-8")
@@ -47,22 +48,16 @@ def install_uv(folder: Path) -> Path:
     """Put the resolver into an environment of its own. Returns its program."""
     venv.create(folder / "uv", with_pip=True)
     binaries = folder / "uv" / ("Scripts" if sys.platform == "win32" else "bin")
-    subprocess.run([binaries / "python", "-m", "pip", "install", "-q", "uv"], check=True)
+    install: list[str | Path] = [binaries / "python", "-m", "pip", "install", "-q", RESOLVER]
+    subprocess.run(install, capture_output=True, text=True, check=True)
     return binaries / "uv"
 
 
 def compiled(uv: Path, groups: list[str], *, hashes: bool = False, pins: Path | None = None) -> str:
     """What `groups` need, for every platform and Python of the lab, in pip's format."""
-    command: list[str | Path] = [
-        uv,
-        "pip",
-        "compile",
-        "--universal",
-        "--python-version",
-        "3.11",
-        "--no-header",
-    ]
-    command += ["--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
+    command: list[str | Path] = [uv, "pip", "compile", "--universal", "--python-version=3.11"]
+    command += ["--only-binary=:all:", "--no-header", "--no-annotate"]
+    command += ["--no-emit-index-url", "--no-emit-find-links"]
     command += ["--generate-hashes"] if hashes else []
     command += ["--constraint", pins] if pins else []
     for group in groups:
