@@ -44,7 +44,7 @@ def is_finished(path: Path, functions: Iterable[str] | None = None) -> bool:
     """
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     wanted = None if functions is None else set(functions)
     defined = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]

@@ -1,5 +1,6 @@
 """What the worker gives up before it meets learner code, and what it could not give up."""
 
+import os
 import resource
 import sys
 from collections.abc import Iterable
@@ -14,12 +15,19 @@ LIMITS = {
     "RLIMIT_NOFILE": 64,
     "RLIMIT_CORE": 0,
 }
+PROCESSES = 64  # of one user, counted in the worker's own user namespace; root is not counted
 
 
-def limit_resources(cpu_seconds: int) -> list[str]:
-    """Set the limits of this process; return those that the system does not take."""
+def limit_resources(cpu_seconds: int, own_user: bool) -> list[str]:
+    """Set the limits of this process; return those that the system does not take.
+
+    own_user: this is a user namespace of its own, in which the user's other processes do not count.
+    """
     missing = []
-    for name, value in {**LIMITS, "RLIMIT_CPU": cpu_seconds}.items():
+    limits = {**LIMITS, "RLIMIT_CPU": cpu_seconds}
+    if own_user and os.getuid() != 0:
+        limits["RLIMIT_NPROC"] = PROCESSES
+    for name, value in limits.items():
         try:
             resource.setrlimit(getattr(resource, name), (value, value))
         except (ValueError, OSError, AttributeError) as trouble:

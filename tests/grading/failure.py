@@ -3,15 +3,19 @@
 import ast
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from grading.outcomes import ANY, Outcome, same_json
+from grading.part_files import tree_of
 from kit.registry import Check, Exercise
 
 WIDTH = 200
-LINES = 12
+COLUMNS = 90
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 _ROW = re.compile(r"- \*\*([A-Z]+-\d+)\*\* · ([A-Z ]+) · [a-z]+ · (.*) · \[[a-z]+\]\([^)]*\)$")
 
 
@@ -50,56 +54,76 @@ def got_lines(answer: Any, comparison: Comparison | None) -> list[str]:
     """Return what came back, with the place marked where it differs from what was wanted."""
     if comparison is None:
         return [text_of(answer)]
-    marked = difference(comparison.got, comparison.wanted)
     wanted = f"{comparison.operator} {text_of(comparison.wanted)}"
+    if comparison.operator not in ("==", "is"):
+        return [text_of(comparison.got), f"wanted: {wanted}"]
+    marked = difference(comparison.got, comparison.wanted)
     return [f"{text_of(comparison.got)}    ← {marked}", f"wanted: {wanted}"]
 
 
-def difference(got: Any, wanted: Any) -> str:
-    """Say in a few words where two values part."""
-    if isinstance(got, dict) and isinstance(wanted, dict):
-        for name in {**wanted, **got}:
-            if name not in got:
-                return f"{name} is missing"
-            if name not in wanted:
-                return f"{name} is not wanted"
-            if got[name] != wanted[name]:
-                return f"{name} differs"
-    if isinstance(got, list) and isinstance(wanted, list):
-        for place, (mine, theirs) in enumerate(zip(got, wanted, strict=False)):
-            if mine != theirs:
-                return f"item {place} differs"
-        return f"{len(got)} items, not {len(wanted)}"
+def difference(got: Any, wanted: Any, at: str = "") -> str:
+    """Say in a few words where two values part. at: the path walked so far."""
     if type(got) is not type(wanted):
-        return f"{type(got).__name__}, not {type(wanted).__name__}"
+        return f"{at} is {_kind(got)}, not {_kind(wanted)}".removeprefix(" is ")
+    if isinstance(got, list):
+        for place, (mine, theirs) in enumerate(zip(got, wanted, strict=False)):
+            if not same_json(mine, theirs):
+                return difference(mine, theirs, f"{at}[{place}]" if at else f"item {place}")
+        return f"{at} has {len(got)} items, not {len(wanted)}".removeprefix(" has ")
+    if isinstance(got, dict | Outcome):
+        return _in_fields(got, wanted, f"{at}." if at else "")
+    return f"{at} is {text_of(got)[:40]}, not {text_of(wanted)[:40]}" if at else "this differs"
+
+
+def _in_fields(got: Any, wanted: Any, before: str) -> str:
+    mine, theirs = (side if isinstance(side, dict) else vars(side) for side in (got, wanted))
+    for name in {**theirs, **mine}:
+        if name not in mine:
+            return f"{before}{name} is missing"
+        if name not in theirs:
+            return f"{before}{name} is not wanted"
+        if ANY not in (mine[name], theirs[name]) and not same_json(mine[name], theirs[name]):
+            return difference(mine[name], theirs[name], before + str(name))
     return "this differs"
 
 
-def place_of(exercise: Exercise, part: Path, operation: str = "") -> str:
+def _kind(value: Any) -> str:
+    return text_of(value) if value is None or isinstance(value, bool) else type(value).__name__
+
+
+def place_of(exercise: Exercise, part: Path, operation: str = "", root: Path | None = None) -> str:
     """Return ``file:line`` of the function of the exercise that the check was about.
 
-    operation: the last one that was asked for; a function of that name comes first.
+    operation: the last one that was asked for; a function of that name comes first. root: what the
+    file's path is told from.
     """
-    try:
-        tree = ast.parse(part.read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
-        return f"{part.name}:1"
-    lines = {node.name: node.lineno for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    for name in (operation, *exercise.functions):
-        if (short := name.rpartition(".")[2]) in lines:
-            return f"{part.name}:{lines[short]} {short}"
-    return f"{part.name}:1"
+    inside = root is not None and part.is_relative_to(root)
+    name = str(part.relative_to(root)) if inside and root else part.name
+    tree = tree_of(part)
+    functions = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, Function)]
+    lines = {function.name: function.lineno for function in functions}
+    for wanted in (operation, *exercise.functions):
+        if (short := wanted.rpartition(".")[2]) in lines:
+            return f"{name}:{lines[short]} {short}"
+    return f"{name}:1"
 
 
 def compose(
     sent: str, got: list[str], check: Check, exercise: Exercise, place: str, requirements: Path
 ) -> str:
     """Return the text of a failing check."""
-    lines = [f"sent     {sent}", f"got      {got[0]}", *(f"         {line}" for line in got[1:])]
     known = rules(requirements)
-    for requirement in check.requirements[:2]:
+    cited = check.requirements[:2]
+    lines = [f"sent     {sent}", f"got      {got[0]}", *(f"         {line}" for line in got[1:4])]
+    for requirement in cited:
         level, words = known.get(requirement, ("?", "This rule is not in requirements.md."))
-        lines.append(f"rule     {words[: 2 * WIDTH]} ({level}, {requirement})")
-    lines.append(f"look at  {place}")
-    lines.append(f"         make hint EXERCISE={exercise.id}")
-    return "\n".join(line for text in lines for line in text.splitlines()[:3])
+        lines += _rule(f"{level}, {requirement}: {words}", 3 if len(cited) == 1 else 2)
+    lines = [" ".join(line.splitlines()) for line in lines]
+    return "\n".join([*lines, f"look at  {place}", f"         make hint EXERCISE={exercise.id}"])
+
+
+def _rule(text: str, most: int) -> list[str]:
+    wrapped = textwrap.wrap(text, COLUMNS, max_lines=most, placeholder=" …")
+    return (
+        textwrap.indent("\n".join(wrapped), " " * 9).replace(" " * 9, "rule     ", 1).splitlines()
+    )

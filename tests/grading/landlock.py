@@ -9,6 +9,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
@@ -82,14 +83,20 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def _syscall(number: int, *arguments: int | bytes | None) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
+    libc = _libc()
     packed = [ctypes.c_long(a) if isinstance(a, int) else ctypes.c_char_p(a) for a in arguments]
     return int(libc.syscall(ctypes.c_long(number), *packed))
 
 
 def _prctl(option: int, value: int) -> int:
-    return int(ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0))
+    return int(_libc().prctl(option, value, 0, 0, 0))
+
+
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
 
 
 def _checked(result: int) -> int:

@@ -1,26 +1,27 @@
 """The pytest side of the judge: the `subject` and `rng` fixtures, verdicts, four-part failures."""
 
-import json
 import os
 import random
-import time
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from grading.failure import LINES, Comparison, compose, got_lines, place_of, sent_line
+from grading.failure import Comparison
 from grading.house import House
-from grading.judge import Actor, Judge, Trouble, WorkerLost
-from grading.player import Player
-from grading.subject import NotStartedYet, PartBroken, Subject, WrongUse, signatures_of
-from grading.verdicts import FAIL, NOT_RUNNABLE, NOT_STARTED, PASS, UNPROVEN, Result, worst
-from kit.registry import Check, Exercise, Step, read_registry
+from grading.judge import Trouble
+from grading.report_lines import write_line
+from grading.session import Found, Session
+from grading.subject import Subject, WrongUse
+from grading.telling import Case, NotRunnable, verdict_on
+from grading.verdicts import FAIL, NOT_RUNNABLE, NOT_STARTED, PASS, UNPROVEN
 
-
-class NotRunnable(Exception):
-    """This machine cannot run the check; the message says what is missing."""
+SESSION = pytest.StashKey[Session]()
+CASE = pytest.StashKey[Case]()
+VERDICT = "verdict"
+OUTCOMES = {PASS: "passed", FAIL: "failed", UNPROVEN: "failed"}
+LETTERS = {NOT_STARTED: "n", NOT_RUNNABLE: "h", UNPROVEN: "u"}
 
 
 def not_runnable(reason: str) -> None:
@@ -28,85 +29,20 @@ def not_runnable(reason: str) -> None:
     raise NotRunnable(reason)
 
 
-class InProcess:
-    """A player in this process, for breakpoints (``DEBUG=1``); the same JSON, no confinement."""
-
-    def __init__(self, subject: Path, files: dict[str, Path]) -> None:
-        self._player = Player(str(subject), {part: str(path) for part, path in files.items()})
-
-    def ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply to one operation."""
-        told = json.loads(json.dumps(arguments))
-        return dict(json.loads(json.dumps(self._player.play(operation, told))))
-
-
-class Session:
-    """One grading: the lab, the parts, the worker, and what has been found so far."""
-
-    def __init__(self, root: Path, parts: str) -> None:
-        self.house = House(root)
-        self.lab = read_registry(self.house.registry)
-        self.folder = self.house.parts_folder(parts)
-        self.seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(1_000_000))
-        self.debug = os.environ.get("DEBUG") == "1"
-        self.cases: dict[tuple[int, str], list[tuple[str, str, float]]] = {}
-        self._judge: Judge | None = None
-        self._actors: tuple[str, list[Actor]] = ("", [])
-
-    def actors_of(self, check: str) -> list[Actor]:
-        """The processes of one check: its cases share them, the next check gets new ones.
-
-        A process that gave no answer is not used again.
-        """
-        if self._actors[0] != check or any(actor.is_lost for actor in self._actors[1]):
-            for actor in self._actors[1]:
-                actor.close()
-            if self._actors[1]:
-                self.start().clear(self._actors[0])
-            self._actors = (check, [])
-        return self._actors[1]
-
-    def start(self) -> Judge:
-        """Return the worker, started if it is not."""
-        if self._judge is None:
-            subjects = [self.house.subject(step) for step in self.lab.steps]
-            folders = [self.folder / step.folder for step in self.lab.steps]
-            self._judge = Judge([*subjects, *folders], os.environ.get("CONFINE") != "0")
-        return self._judge
-
-    def find(self, item: pytest.Item) -> tuple[Step, Exercise, Check] | None:
-        """The registered check behind a test, or None."""
-        function = getattr(item, "originalname", item.name)
-        for step in self.lab.steps:
-            if step.folder == item.path.parent.name:
-                for exercise in step.exercises:
-                    for check in exercise.checks:
-                        if check.test == function:
-                            return step, exercise, check
-        return None
-
-    def close(self) -> None:
-        """End the worker."""
-        self.actors_of("")
-        if self._judge is not None:
-            self._judge.close()
-
-
-SESSION = pytest.StashKey[Session]()
-COMPARISON = pytest.StashKey[Comparison | None]()
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--parts`` and ``--lab-root``."""
+    """``--parts``, ``--lab-root``, ``--checks`` and ``--patience``."""
     parser.addoption("--parts", default=os.environ.get("PARTS", "lessons"))
     parser.addoption("--lab-root", default=str(House().root))
+    parser.addoption("--patience", type=float, help="seconds for one operation")
+    parser.addoption("--checks", default="", help="ids of checks, with commas; all by default")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Read the registry before anything is collected; a mistake in it stops the run."""
     try:
         root = Path(config.getoption("--lab-root"))
-        config.stash[SESSION] = Session(root, config.getoption("--parts"))
+        parts, patience = config.getoption("--parts"), config.getoption("--patience")
+        config.stash[SESSION] = Session(root, parts, patience)
     except (ValueError, FileNotFoundError) as trouble:
         raise pytest.UsageError(str(trouble)) from None
 
@@ -117,148 +53,114 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         config.stash[SESSION].close()
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Tell the grading why a test file could not be read."""
+    if report.failed:
+        lines = [line for line in str(report.longrepr).splitlines() if line.startswith("E ")]
+        write_line({"problem": f"{report.nodeid}: {' '.join((lines or ['?'])[-1][1:].split())}"})
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A test in a step's folder that is not in the registry is a mistake in the lab."""
+    """Keep the chosen checks; a test in a step's folder that is not registered is a mistake."""
     session = config.stash[SESSION]
     folders = {step.folder for step in session.lab.steps}
-    for item in items:
-        if item.path.parent.name in folders and session.find(item) is None:
+    wanted = set(filter(None, config.getoption("--checks").split(",")))
+    dropped = []
+    for item in list(items):
+        found = _found(session, item)
+        if found is None and item.path.parent.name in folders:
+            write_line({"problem": f"{item.nodeid} is not in lab.toml."})
             raise pytest.UsageError(f"{item.nodeid} is not in lab.toml.")
-    if not session.debug and any(session.find(item) for item in items):
+        if found is not None:
+            item.stash[CASE] = Case(found)
+        if wanted and (found is None or found[2].id not in wanted):
+            items.remove(item)
+            dropped.append(item)
+    config.hook.pytest_deselected(items=dropped)
+    cases = Counter(item.stash[CASE].found[2].id for item in items if CASE in item.stash)
+    write_line({"expected": cases})
+    if cases and not session.debug:
         session.start()  # it comes up while pytest goes on
 
 
+def _found(session: Session, item: pytest.Item) -> Found | None:
+    return session.find(item.path.parent.name, getattr(item, "originalname", item.name))
+
+
 @pytest.fixture
-def subject(request: pytest.FixtureRequest) -> Iterator[Subject]:
+def subject(request: pytest.FixtureRequest) -> Subject:
     """The learner's parts of this step, behind the operations of the step's subject.py."""
-    session = request.config.stash[SESSION]
-    found = session.find(request.node)
-    if found is None:
+    if CASE not in request.node.stash:
         raise WrongUse("subject is for checks of a registered step.")
-    step, house = found[0], session.house
-    path = house.subject(step)
-    files = {part: house.part(session.folder, step, part) for part in step.parts}
-    opened = session.actors_of(found[2].id)
-
-    def open_more() -> Actor:
-        opened.append(session.start().actor(path, files, found[2].id))
-        return opened[-1]
-
-    player = InProcess(path, files) if session.debug else (opened[0] if opened else open_more())
-    front = Subject(player, signatures_of(path), None if session.debug else open_more)
-    request.node.subject = front
-    yield front
+    case = request.node.stash[CASE]
+    case.subject = request.config.stash[SESSION].subject(case.found)
+    return case.subject
 
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> random.Random:
     """Fresh random cases in each run; ``SEED=`` repeats them."""
-    return random.Random(f"{request.config.stash[SESSION].seed}:{request.node.nodeid}")
+    return random.Random(f"{request.config.stash[SESSION].seed}:{request.node.name}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Any:
+    """Know which case is running, for the comparison that may fail in it."""
+    item.config.stash[CASE] = item.stash.get(CASE, Case(("", "", "")))  # type: ignore[arg-type]
+    return (yield)
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: Any, right: Any) -> None:
     """Keep both sides of the comparison that failed."""
-    config.stash[COMPARISON] = Comparison(op, left, right)
+    config.stash[CASE].compared = Comparison(op, left, right)
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Turn what happened into a verdict and a text for the learner."""
-    outcome: Any = yield
-    report = outcome.get_result()
-    session = item.config.stash[SESSION]
-    found = session.find(item)
-    if found is None or (call.when != "call" and call.excinfo is None):
-        return
-    verdict, text = _verdict(item, call, session, found)
-    session.cases.setdefault((found[0].number, found[2].test), []).append(
-        (verdict, text, call.duration)
-    )
-    report.outcome = {PASS: "passed", FAIL: "failed", UNPROVEN: "failed"}.get(verdict, "skipped")
+    report = yield
+    if CASE not in item.stash or (call.when != "call" and call.excinfo is None):
+        return report
+    case, session = item.stash[CASE], item.config.stash[SESSION]
+    verdict, text = verdict_on(case, call, session)
+    check = case.found[2]
+    if call.excinfo is not None and isinstance(call.excinfo.value, Trouble):
+        session.looped(check, call.excinfo.value)
+    told = {"verdict": verdict, "text": text, "seconds": call.duration}
+    write_line({"case": check.id, **told})
+    session.told_of = True
+    report.outcome = OUTCOMES.get(verdict, "skipped")
     report.longrepr = (str(item.path), 1, text) if report.outcome == "skipped" else text or None
-    item.config.stash[COMPARISON] = None
+    report.user_properties.append((VERDICT, verdict))
+    return report
 
 
-def _verdict(
-    item: pytest.Item,
-    call: pytest.CallInfo[None],
-    session: Session,
-    found: tuple[Step, Exercise, Check],
-) -> tuple[str, str]:
-    if call.excinfo is None:
-        return PASS, ""
-    error = call.excinfo.value
-    if isinstance(error, NotStartedYet):
-        return NOT_STARTED, f"not started: {error}"
-    if isinstance(error, NotRunnable):
-        return NOT_RUNNABLE, f"not runnable here: {error}"
-    if isinstance(error, Trouble | PartBroken):
-        return FAIL, _told(item, session, found, [str(error), *_printed(item)])
-    if isinstance(error, AssertionError):
-        said = _last(item)
-        compared = item.config.stash.get(COMPARISON, None)
-        return FAIL, _told(item, session, found, got_lines(said.answer if said else None, compared))
-    if isinstance(error, AttributeError | TypeError | KeyError | IndexError) and _last(item):
-        answer = _last(item).answer
-        return FAIL, _told(
-            item,
-            session,
-            found,
-            [*got_lines(answer, None), "That has not the form the check reads."],
-        )
-    return UNPROVEN, f"unproven: {type(error).__name__}: {error}"
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    """Count each verdict under its own name."""
+    verdict = dict(report.user_properties).get(VERDICT)
+    return (verdict, LETTERS[verdict], verdict.upper()) if verdict in LETTERS else None
 
 
-def _last(item: pytest.Item) -> Any:
-    said = getattr(getattr(item, "subject", None), "said", [])
-    return said[-1] if said else None
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print what was not confined and how to repeat the random cases; list what is unproven."""
+    session = config.stash[SESSION]
+    for report in terminalreporter.stats.get(UNPROVEN, []):
+        terminalreporter.write_line(f"{report.nodeid}: {report.longrepr}")
+    if session.told_of:
+        terminalreporter.write_line(f"random cases: SEED={session.seed} repeats them")
+    for line in session.missing:
+        terminalreporter.write_line(f"not confined: {line}")
 
 
-def _printed(item: pytest.Item) -> list[str]:
-    player = getattr(getattr(item, "subject", None), "player", None)
-    printed = player.printed().strip() if isinstance(player, Actor) else ""
-    return [f"your code printed: {printed[:150]!r}"] if printed else []
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Close the report that the grading reads."""
+    if SESSION in session.config.stash:
+        grading = session.config.stash[SESSION]
+        try:
+            missing = grading.missing
+        except Exception as lost:
+            missing = [f"nobody knows: {lost}"]
+        write_line({"seed": grading.seed, "missing": missing})
 
 
-def _told(
-    item: pytest.Item, session: Session, found: tuple[Step, Exercise, Check], got: list[str]
-) -> str:
-    step, exercise, check = found
-    said = _last(item)
-    sent = sent_line(said.operation, said.arguments) if said else "nothing yet"
-    part = session.house.part(session.folder, step, exercise.part)
-    place = place_of(exercise, part, said.operation if said else "")
-    text = compose(sent, got, check, exercise, place, session.house.requirements)
-    return "\n".join(text.splitlines()[:LINES])
-
-
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Write the report that the grading reads, whole or not at all."""
-    path = os.environ.get("LAB_REPORT")
-    if not path or SESSION not in session.config.stash:
-        return
-    grading = session.config.stash[SESSION]
-    results = [
-        _result(step, exercise, check, grading.cases.get((step.number, check.test)))
-        for step in grading.lab.steps
-        for exercise in step.exercises
-        for check in exercise.checks
-        if (step.number, check.test) in grading.cases
-    ]
-    missing = grading._judge.missing if grading._judge else []
-    told = {"results": [r.as_json() for r in results], "seed": grading.seed, "missing": missing}
-    fresh = f"{path}.{time.monotonic_ns()}"
-    Path(fresh).write_text(json.dumps(told), encoding="utf-8")
-    os.replace(fresh, path)
-
-
-def _result(step: Step, exercise: Exercise, check: Check, cases: Any) -> Result:
-    verdict = worst(case[0] for case in cases)
-    text = next((case[1] for case in cases if case[0] == verdict), "")
-    seconds = round(sum(case[2] for case in cases), 4)
-    return Result(
-        check.id, check.test, step.number, exercise.id, verdict, text, check.requirements, seconds
-    )
-
-
-__all__ = ["WorkerLost", "not_runnable", "rng", "subject"]
+__all__ = ["not_runnable", "rng", "subject"]

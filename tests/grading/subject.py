@@ -4,6 +4,7 @@ import importlib.util
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,7 +24,11 @@ class NotStartedYet(Exception):
 
 
 class PartBroken(Exception):
-    """The part cannot be asked; the message is for the learner."""
+    """The part cannot be asked. kind: as in `grading.player`; the message is for the learner."""
+
+    def __init__(self, text: str, kind: str = "") -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 class WrongUse(Exception):
@@ -82,12 +87,13 @@ def _answer(reply: dict[str, Any]) -> Any:
     if "not_started" in reply:
         raise NotStartedYet(reply["not_started"]["exercise"])
     if "broken" in reply:
-        raise PartBroken(reply["broken"]["text"])
+        raise PartBroken(reply["broken"]["text"], reply["broken"]["kind"])
     if "odd" in reply:
         raise PartBroken(f"Your code returned {reply['odd']['text']}; that is no JSON value.")
     return outcome_of(reply)
 
 
+@lru_cache(maxsize=32)
 def signatures_of(subject: Path) -> dict[str, inspect.Signature]:
     """Return the operations of a subject.py, by name; importing it loads the kit, never a part."""
     spec = importlib.util.spec_from_file_location(f"subject_{subject.parent.name}", subject)

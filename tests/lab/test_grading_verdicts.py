@@ -119,7 +119,7 @@ def test_not_started_is_no_failure_and_cannot_be_swallowed(report: Report, slug:
         ("missing", "double has no double"),
         ("signature", "takes 0 positional arguments"),
         ("exits", "ended the whole process"),
-        ("leaves", "ended the whole process"),
+        ("leaves", "end the process with sys.exit"),
         ("equal", "returned a Everything"),
         ("kind", "returned a Int"),
         ("bug", "KeyError"),
