@@ -83,8 +83,9 @@ def read_request(message: Message) -> Request:
     request vouches for nothing (ENV-8, ENV-12). ``{}`` means no optional capability.
     Errors: RpcError -32602 when ``params`` or ``_meta`` is not an object, or when one of the two
     keys is missing or is no string and no object respectively (ENV-11). RpcError -32022 with
-    ``data = {"supported": [...], "requested": ...}`` for a version that is not served (VER-1), and
-    for ``initialize``, with which a legacy client opens before it knows ``_meta`` (VER-4).
+    ``data = {"supported": [...], "requested": ...}`` for a version that is not served (VER-1).
+    ``initialize``, with which a legacy client opens before it knows ``_meta``, gets -32022 whatever
+    its params are; ``requested`` is its ``params.protocolVersion``, or "" (VER-4).
     """
     todo("1.3: Check what a request says about itself")
 

@@ -52,10 +52,10 @@ def uri_path(uri: Any) -> str:
     """Return the path of a file URI, still percent-encoded.
 
     uri: whatever the client sent: any JSON value.
-    Errors: ToolRefusal for anything but a string ``file://`` + host + absolute path, where the
-    scheme ignores case (a host may or may not), the host is empty or ``localhost`` (SCOPE-5), there is no query and no
-    fragment (SCOPE-7), and the path does not begin with ``//``, which some systems read as another
-    host (SCOPE-5).
+    Errors: ToolRefusal unless it is a string of ``file://``, a host and an absolute path. The
+    scheme ignores case, in ASCII; the host is empty or ``localhost`` (SCOPE-5). There is no query
+    and no fragment, not even an empty one (SCOPE-7). The path does not begin with ``//``, which
+    some systems read as another host (SCOPE-5). Control characters are left to `normalize`.
 
     >>> uri_path("file:///srv/notes/50%25.md")
     '/srv/notes/50%25.md'
@@ -68,8 +68,9 @@ def normalize(uri: Any) -> Location:
 
     uri: whatever the client sent: any JSON value.
     Each segment is percent-decoded exactly once (SCOPE-2) and must then be UTF-8 (SCOPE-19) without
-    control characters, slash or backslash (SCOPE-6). Empty segments and ``.`` vanish (SCOPE-11),
-    ``..`` removes the segment before it (SCOPE-4); names that only begin with dots stay (SCOPE-8).
+    control characters (Unicode categories Cc and Cs), slash or backslash (SCOPE-6). Empty segments
+    and ``.`` vanish (SCOPE-11), ``..`` removes the segment before it (SCOPE-4); names that only
+    begin with dots stay (SCOPE-8).
     Errors: ToolRefusal for all that `uri_path` refuses, for a broken escape such as ``%4`` or
     ``%zz``, and for a ``..`` that climbs above the top.
 
@@ -161,7 +162,8 @@ def within(workspace: Location, path: Any) -> Location:
     ordinary characters in it. It starts at the workspace, never at the working directory of the
     process (SCOPE-18).
     Errors: ToolRefusal unless it is a non-empty string, relative, without ``~`` in front, without
-    control characters and backslashes (SCOPE-6), and ends up inside the workspace (SCOPE-3).
+    control characters and backslashes (SCOPE-6), and ends up inside the workspace (SCOPE-3); it
+    may leave on its way and come back.
 
     >>> within(Location(("srv", "team")), "old/../draft-1.md")
     Location(segments=('srv', 'team', 'draft-1.md'))
@@ -189,6 +191,7 @@ def windows_location(uri: Any) -> Location:
     are two names (SCOPE-13).
     Errors: ToolRefusal without a drive in front, and for names that Windows reads as something
     else: a colon (a stream), one of ``<>"|?*``, a trailing dot or space, a device with or without
-    an extension: CON, PRN, AUX, NUL, COM1 to COM9 and LPT1 to LPT9, also with ¹²³ (SCOPE-13).
+    an extension: CON, PRN, AUX, NUL, COM1 to COM9 and LPT1 to LPT9, also with ¹²³ and
+    with spaces before the dot (SCOPE-13).
     """
     todo("2.8: The same rule on Windows")

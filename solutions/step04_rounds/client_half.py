@@ -61,7 +61,8 @@ class Exchange:
         Failed for an error, another id, an unknown ``resultType`` (RES-3), an asking result
         without requests and state (MRTR-5), and after MAX_ROUNDS rounds (ROUND-3).
         Asked when there are input requests: build the inputs, then call `answer` (MRTR-8).
-        The next message, when there is only a state: retry at once (MRTR-8, MRTR-18).
+        The next message, when there is only a state: it goes back at once, without
+        ``inputResponses``, since nothing was asked (MRTR-8, MRTR-18).
         """
         if response.get("id") != self._id:
             return Failed("The response has the id of another request.")

@@ -49,8 +49,9 @@ class ReplayStore:
 
     One object is shared by all server objects of a process (ONCE-10); a restart forgets
     (ONCE-12), which step 07 mends.
-    notes: the world. clock: of the server; when it goes back, time stands still in here (ONCE-7). capacity: live nonces at most. leeway: seconds that a
-    nonce is kept beyond its expiry, for instances whose clocks differ (ONCE-7).
+    notes: the world. clock: of the server; when it goes back, time stands still in here (ONCE-7).
+    capacity: live nonces at most. leeway: seconds that a nonce is kept beyond its expiry, for
+    instances whose clocks differ (ONCE-7).
     """
 
     def __init__(

@@ -203,8 +203,7 @@ def test_other_paths_and_methods_are_refused(notes: tuple[Line, Any]) -> None:
 
 
 def test_a_known_token_without_the_scope_is_403(notes: tuple[Line, Any]) -> None:
-    line, made = notes
-    edge = made.parts.edge
+    edge = notes[1].parts.edge
     digest = hashlib.sha256(b"weak").hexdigest()
     settings = edge.Edge(frozenset({"h"}), {digest: Principal("eve", frozenset())})
     request = HttpRequest("POST", "/mcp", (("Host", "h"), ("Authorization", "Bearer weak")))

@@ -63,6 +63,8 @@ def test_query_and_fragment_are_refused(subject: Any) -> None:
         "",
         "file://",
         " file:///a.md",
+        "fıle:///a.md",
+        "file:/a.md",
         7,
         None,
     ],
@@ -268,6 +270,7 @@ def test_a_refusal_does_not_tell_what_exists_outside(subject: Any) -> None:
     nobodys = subject.authorize(subject="bob", workspace="file:///srv/notes/zoe")
     assert theirs == nobodys == Refused()
     assert theirs == subject.authorize(subject="zoe", workspace="file:///srv/notes/alice")
+    assert theirs == subject.authorize(subject="bob", workspace="file:///srv/notes")
 
 
 # 2.7
@@ -367,6 +370,11 @@ def test_a_windows_location_begins_with_a_drive(subject: Any, uri: str) -> None:
         "a.md:hidden",
         "NUL",
         "nul.txt",
+        "Con",
+        "prn.x.y",
+        "aux",
+        "COM9",
+        "LPT3.md",
         "COM1.log",
         "a.",
         "a%20",

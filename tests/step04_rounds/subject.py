@@ -107,7 +107,7 @@ def exchange(
 
 
 def side_by_side(parts: Any, *, result: dict[str, Any], answers: dict[str, Any]) -> list[Any]:
-    """Two calls at once; the first is asked and answered, then the second is asked to start over."""
+    """Two calls at once: both are asked, then both are answered."""
     ids = count(1)
     one = parts.client_half.Exchange("tools/call", {"name": "one"}, lambda: next(ids))
     two = parts.client_half.Exchange("tools/call", {"name": "two"}, lambda: next(ids))

@@ -98,6 +98,7 @@ def work(parts: Any, *, live: int) -> int:
         counted += event == "opcode"
         return trace
 
+    sys._getframe().f_trace_opcodes = True  # before settrace, or Python 3.12.1 traces none
     sys.settrace(trace)
     try:
         store.claim("one more", START + 60, lambda transaction: None)

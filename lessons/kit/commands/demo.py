@@ -15,6 +15,9 @@ def run(options: dict[str, str]) -> int:
     if client not in ("lab", "sdk"):
         print(f"There is no client {client!r}: leave CLIENT out, or say CLIENT=sdk.")
         return 2
+    if not (ROOT / "solutions" / "server.py").is_file():
+        print("This needs solutions/, which is not here.", file=sys.stderr)
+        return 2
     sys.path.insert(0, str(ROOT / "solutions"))
     demo = importlib.import_module("demo_sdk" if client == "sdk" else "demo")
     return int(demo.main())

@@ -23,6 +23,9 @@ def run(options: dict[str, str]) -> int:
     if not (port.isdecimal() and int(port) < 65536):
         print(f"PORT is a number from 0 to 65535, not {port!r}.", file=sys.stderr)
         return 2
+    if not (ROOT / "solutions" / "server.py").is_file():
+        print("This needs solutions/, which is not here.", file=sys.stderr)
+        return 2
     sys.path.insert(0, str(ROOT / "solutions"))
     hosts = importlib.import_module("hosts")
     parts, token_for = options.get("PARTS", "solutions"), options.get("TOKEN_FOR")

@@ -67,8 +67,12 @@ def _is_started(house: Any, folder: Path, pair: Any) -> bool:
 
 
 def _fresh(chosen: list[Any], seed: int | None, options: dict[str, str]) -> int:
-    status = _grade("solutions", chosen, seed, options, "the reference solutions")
-    if status == 0:
+    if _solutions_are_here():
+        status = _grade("solutions", chosen, seed, options, "the reference solutions")
+    else:
+        status = 0
+        print("solutions/ is not here, so the lab is not tried out on this machine first.")
+    if status == 0 and _solutions_are_here():
         print("So the lab works on this machine.\n")
     step, exercise = chosen[0]
     print(f"0 of {len(chosen)} exercises started.")
@@ -76,6 +80,12 @@ def _fresh(chosen: list[Any], seed: int | None, options: dict[str, str]) -> int:
     print(f"  {exercise.id} {exercise.title}, in lessons/{step.folder}/{exercise.part}.py")
     print(f"and after each change: make test STEP={step.number:02d}")
     return status
+
+
+def _solutions_are_here() -> bool:
+    from grading.house import House
+
+    return (House().root / "solutions" / "server.py").is_file()
 
 
 def _grade(
