@@ -4,6 +4,7 @@ A checkpoint gets a fresh stage, sends real messages over loopback HTTP, and cla
 true; one claim that is not makes the whole demo fail.
 """
 
+import base64
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -146,6 +147,8 @@ def _(stage: Stage) -> Claims:
     middle = len(state) // 2
     tampered = state[:middle] + ("A" if state[middle] != "A" else "B") + state[middle + 1 :]
     yield failed(stage.answer(tampered, accept()), -32602, REFUSED_STATE)
+    forged = stage.answer(forge(state, b"draft-2", b"agenda-1"), accept("agenda-1"))
+    yield failed(forged, -32602, REFUSED_STATE) and "agenda-1" in stage.ids()
     yield done(stage.answer(state, accept()))
 
 
