@@ -375,15 +375,23 @@ def run_here(words: list[str]) -> int:
 
 
 def become(venv: Path, words: list[str]) -> int:
-    """Turn into the kit's process; where the system cannot do that, wait for it."""
+    """Turn into the kit's process; where the system cannot do that, wait for it.
+
+    PYTHONPATH is not handed on: what lies there would come before the lab's own packages.
+    """
     python = os.fspath(python_of(venv))
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "PYTHONHOME")
+    }
     arguments = [python, "-P", "-m", "kit", *words]  # -P: the repository root stays off the path
     if os.name == "nt":
         import subprocess
 
-        return subprocess.call(arguments)
+        return subprocess.call(arguments, env=environment)
     try:
-        os.execve(python, arguments, os.environ)
+        os.execve(python, arguments, environment)
     except OSError as trouble:
         print(f"{python} cannot be started: {trouble.strerror}.", file=sys.stderr)
         return 1

@@ -86,7 +86,8 @@ def pretend_ready(launcher: ModuleType, venv: Path, house: Path) -> None:
     python = launcher.python_of(venv)
     python.parent.mkdir(parents=True)
     python.write_text(
-        f"#!/bin/sh\nPYTHONPATH='{house / 'lessons'}' exec '{sys.executable}' \"$@\"\n"
+        f'#!/bin/sh\nexport PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}{house / "lessons"}"\n'
+        f"exec '{sys.executable}' \"$@\"\n"
     )
     python.chmod(0o755)
 
@@ -151,6 +152,14 @@ def test_a_ready_environment_is_entered_and_its_status_returned(
     pretend_ready(launcher, house / "venv", house)
     done = call(house, "test", "TEXT=a b")
     assert (done.returncode, done.stdout, done.stderr) == (3, "'a b'\n", "")
+
+
+def test_what_lies_on_the_python_path_does_not_come_before_the_lab(
+    launcher: ModuleType, house: Path, tmp_path: Path
+) -> None:
+    pretend_ready(launcher, house / "venv", house)
+    (tmp_path / "kit.py").write_text("raise SystemExit('not the lab')")
+    assert call(house, "test", PYTHONPATH=str(tmp_path)).returncode == 3
 
 
 def test_stale_paths_are_repaired_without_installing(launcher: ModuleType, house: Path) -> None:

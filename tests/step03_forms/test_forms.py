@@ -76,7 +76,7 @@ def test_a_request_says_nothing_about_the_next(subject: Any) -> None:
 # 3.2
 
 
-def test_a_missing_mode_is_named_exactly(subject: Any) -> None:
+def test_a_missing_mode_is_named_exactly_and_a_malformed_one_is_not(subject: Any) -> None:
     form, url = {"elicitation": {}}, {"elicitation": {"url": {}}}
     assert subject.require(capabilities=form, mode="form") == "go on"
     assert subject.require(capabilities=url, mode="url") == "go on"
@@ -86,14 +86,10 @@ def test_a_missing_mode_is_named_exactly(subject: Any) -> None:
         assert answer == RpcFailure(-32021, data=missing)
     missing = {"requiredCapabilities": {"elicitation": {"url": {}}}}
     assert subject.require(capabilities=form, mode="url") == RpcFailure(-32021, data=missing)
-
-
-@pytest.mark.parametrize("value", NOT_AN_OBJECT)
-def test_a_malformed_capability_is_not_a_missing_one(subject: Any, value: Any) -> None:
-    assert subject.require(capabilities={"elicitation": {"form": {}}}, mode="form") == "go on"
-    for declared in (value, {"form": value}, {"form": {}, "url": value}):
-        answer = subject.require(capabilities={"elicitation": declared}, mode="form")
-        assert answer == RpcFailure(-32602)
+    for value in NOT_AN_OBJECT:
+        for declared in (value, {"form": value}):
+            answer = subject.require(capabilities={"elicitation": declared}, mode="form")
+            assert answer == RpcFailure(-32602)
 
 
 # 3.3
@@ -225,6 +221,7 @@ def test_a_key_outside_the_subset_is_refused(subject: Any, rng: Any, declared: A
         {"enum": ["a", "b"]},
         {"type": "boolean", "enum": [True]},
         {"type": "string", "enum": ["a", "b"], "enumNames": ["First"]},
+        {"type": "string", "enum": ["a", "b"], "enumNames": [1, 2]},
     ],
 )
 def test_what_is_not_flat_is_refused(subject: Any, rng: Any, declared: Any) -> None:
@@ -239,7 +236,7 @@ def test_what_is_not_flat_is_refused(subject: Any, rng: Any, declared: Any) -> N
     [
         ({"type": "boolean"}, {"default": True}, [{"default": "yes"}, {"default": 1}]),
         ({"type": "string"}, {"default": "1"}, [{"default": 1}, {"default": None}]),
-        ({"type": "integer"}, {"default": 1}, [{"default": "1"}, {"default": True}]),
+        ({"type": "integer"}, {"default": 1}, [{"default": 1.5}, {"default": True}]),
         ({"type": "number"}, {"default": 1.5}, [{"default": "1.5"}, {"default": [1.5]}]),
         ({"type": "string", "enum": ["a"]}, {"default": "a"}, [{"default": "b"}]),
         ({"type": "integer", "maximum": 3}, {"default": 3}, [{"default": 4}]),
@@ -321,6 +318,7 @@ def test_booleans_and_choices_are_required_in_spite_of_a_default(subject: Any) -
         {"kind": "set of choices", "options": ["a", "b"]},
         {"kind": "secret"},
         {"kind": "bytes"},
+        {"kind": "true only"},
         {"kind": "text", "pattern": "^a"},
         {"kind": "integer", "gt": 0},
         {"kind": "boolean", "extra": {"default": "yes"}},
@@ -512,14 +510,38 @@ def test_titled_and_multiple_choices_may_be_asked_for(subject: Any, rng: Any) ->
         assert subject.choices(declared=declared) == [first, second]
         assert subject.check(declared=declared) == "passes"
         assert subject.check(declared={**declared, "default": "zzz"}) == REFUSED
-    for items in ({"type": "string"}, {"oneOf": titled("a")}, {"anyOf": []}, {"enum": ["a"]}):
+    texts = {"type": "integer", "enum": ["a"]}
+    for items in (
+        {"type": "string"},
+        {"oneOf": titled("a")},
+        {"anyOf": []},
+        {"enum": ["a"]},
+        texts,
+    ):
         assert subject.check(declared={"type": "array", "items": items}) == REFUSED
     for options in ([{"const": "a"}], [{"const": 1, "title": "One"}], ["a"], [], {"a": "A"}):
         assert subject.check(declared={"type": "string", "oneOf": options}) == REFUSED
-    listed = {"note_ids": {"kind": "choices", "options": [first]}, "colours": {"kind": "enums"}}
-    schema = bare(subject.schema(fields=listed))
-    assert schema["note_ids"] == {"type": "array", "items": {"type": "string", "enum": [first]}}
-    assert schema["colours"]["items"] == {"type": "string", "enum": ["red", "blue"]}
+    assert subject.check(declared={**single, "format": "date"}) == REFUSED
+
+
+def test_titled_and_multiple_choices_come_out_of_a_model(subject: Any, rng: Any) -> None:
+    first = word(rng)
+    fields = {
+        "note_ids": {"kind": "choices", "options": [first], "default": []},
+        "colours": {"kind": "enums"},
+        "note_id": {"kind": "text", "default": first, "extra": {"oneOf": titled(first)}},
+    }
+    schema = subject.schema(fields=fields)
+    assert sorted(schema["required"]) == ["colours", "note_id", "note_ids"]
+    assert bare(schema) == {
+        "note_ids": {
+            "type": "array",
+            "items": {"type": "string", "enum": [first]},
+            "default": [],
+        },
+        "colours": {"type": "array", "items": {"type": "string", "enum": ["red", "blue"]}},
+        "note_id": {"type": "string", "oneOf": titled(first), "default": first},
+    }
 
 
 @pytest.mark.parametrize(
