@@ -107,41 +107,46 @@ def work(parts: Any, *, live: int) -> int:
     return counted
 
 
-def rivals(parts: Any) -> dict[str, Any]:
-    """Two claims of one nonce, the first one parked at each of its bytecodes in turn."""
-    endings, points = set(), 0
+def rivals(parts: Any, *, nonce: str, words: list[str]) -> dict[str, Any]:
+    """Two claims of one nonce, the first one parked at each of its bytecodes in turn.
+
+    words: what the effects return; the first one deletes draft-1, the second one draft-2.
+    """
+    endings: list[list[Any]] = []
+    points, worlds = 0, []
 
     def make() -> Any:
         notes, clock = example_notes(), FrozenClock(START)
+        worlds.append(notes)
         store = parts.replay.ReplayStore(notes, clock, 10, 5)
 
-        def claim(note_id: str) -> Any:
-            return _claim(store, "N", START + 60, lambda tx: (tx.delete(note_id), "done")[1])
+        def claim(note_id: str, word: str) -> Any:
+            return _claim(store, nonce, START + 60, lambda tx: (tx.delete(note_id), word)[1])
 
-        return (lambda: claim("draft-1")), (lambda: claim("draft-2"))
+        return (lambda: claim("draft-1", words[0])), (lambda: claim("draft-2", words[1]))
 
     for ending in race(make, Path(parts.replay.__file__), patience=0.01):
-        words = [_word(ending.first), _word(ending.second)]
-        endings.add(" and ".join(sorted(words)))
+        told = [_word(ending.first), _word(ending.second), _ids(worlds[points])]
+        endings += [] if told in endings else [told]
         points += 1
-    return {"endings": sorted(endings), "points": points > 10}
+    return {"endings": endings, "points": points > 10}
 
 
-def crowd(parts: Any, *, threads: int) -> list[str]:
-    """As many real threads with one nonce; what they were told, sorted."""
+def crowd(parts: Any, *, nonce: str, words: list[str]) -> list[str]:
+    """As many real threads as words with one nonce; what each was told."""
     notes, clock = example_notes(), FrozenClock(START)
     store = parts.replay.ReplayStore(notes, clock, 10, 5)
     told: list[Any] = []
-    gate = threading.Barrier(threads)
+    gate = threading.Barrier(len(words))
 
-    def run() -> None:
+    def run(word: str) -> None:
         gate.wait()
         try:
-            told.append(_claim(store, "N", START + 60, lambda transaction: "done"))
+            told.append(_claim(store, nonce, START + 60, lambda transaction: word))
         except BaseException as raised:
             told.append(raised)
 
-    crew = [threading.Thread(target=run) for _ in range(threads)]
+    crew = [threading.Thread(target=run, args=(word,)) for word in words]
     for member in crew:
         member.start()
     for member in crew:

@@ -111,10 +111,11 @@ def test_nonces_are_told_apart_to_the_letter(subject: Any, rng: Any) -> None:
 
 
 def test_a_nonce_is_kept_until_its_expiry_plus_leeway(subject: Any, rng: Any) -> None:
-    nonce = word(rng)
-    for later in (59, 60, 64.5):
+    nonce, leeway = word(rng), rng.randrange(2, 30)
+    for later in (59, 60, 60 + leeway - 0.5):
         steps = [claim(nonce), {"advance": later}, claim(nonce)]
-        assert told(subject.play(steps=steps)) == ["done", "later", "spent"]
+        answer = subject.play(steps=steps, leeway=leeway)
+        assert told(answer) == ["done", "later", "spent"]
 
 
 def test_a_nonce_too_old_to_be_remembered_is_refused(subject: Any, rng: Any) -> None:
@@ -173,10 +174,18 @@ def test_a_claim_costs_the_same_however_many_nonces_are_live(subject: Any) -> No
 # 6.5
 
 
-def test_of_two_rivals_one_wins_wherever_the_first_is_stopped(subject: Any) -> None:
-    answer = subject.rivals()
-    assert answer == {"endings": ["done and spent"], "points": True}
+def test_of_two_rivals_one_wins_wherever_the_first_is_stopped(subject: Any, rng: Any) -> None:
+    nonce, one, two = word(rng), word(rng), word(rng)
+    first_wins = [one, "spent", LEFT]
+    second_wins = ["spent", two, ["agenda-1", "draft-1", "draft-3", "draft-4"]]
+    answer = subject.rivals(nonce=nonce, words=[one, two])
+    assert answer["points"] is True
+    assert [each for each in answer["endings"] if each not in (first_wins, second_wins)] == []
+    assert first_wins in answer["endings"]
 
 
-def test_of_a_crowd_of_threads_one_wins(subject: Any) -> None:
-    assert subject.crowd(threads=8) == ["done"] + ["spent"] * 7
+def test_of_a_crowd_of_threads_one_wins(subject: Any, rng: Any) -> None:
+    words = [word(rng) for _ in range(8)]
+    told = subject.crowd(nonce=word(rng), words=words)
+    assert told.count("spent") == 7
+    assert len([each for each in told if each in words]) == 1
