@@ -25,6 +25,7 @@ Json = dict[str, Any]
 
 SERVER_INFO = {"name": "notes-lab", "version": "0.1.0"}
 QUESTION = "delete_choice"
+MOST_CANDIDATES = 50  # in one form; a person cannot choose from more, and the state stays short
 DESCRIPTOR: Json = {
     "name": "notes_delete",
     "title": "Delete a note",
@@ -195,6 +196,8 @@ class NotesDelete:
         notes = self._parts.scope.candidates(self._world.notes, self._title, self._workspace)
         if not notes:
             raise ToolRefusal("There is no note of this title in this workspace.")
+        if len(notes) > MOST_CANDIDATES:
+            raise ToolRefusal("There are too many notes of this title to choose from.")
         ids, world = tuple(note.id for note in notes), self._world
         state = self._parts.state.mint(
             self._origin(), QUESTION, ids, world.ring, world.clock, world.randomness

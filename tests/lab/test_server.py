@@ -96,6 +96,15 @@ def test_a_lone_surrogate_in_any_place_is_no_bug(parts: Any) -> None:
     made.close()
 
 
+def test_more_notes_than_a_form_can_hold_are_refused(parts: Any) -> None:
+    made = stage.Stage(parts)
+    for number in range(2_000):
+        made.notes.put(Note(f"same-{number}", "Same", f"file:///srv/notes/team/{number}.md"))
+    assert made.send(made.delete(title="Same")).result["isError"] is True
+    assert "requestState" in made.send(made.delete()).result
+    made.close()
+
+
 def test_the_transcripts_in_outputs_are_what_the_server_says() -> None:
     for name, text in importlib.import_module("transcripts").recorded().items():
         assert (ROOT / "outputs" / "wire" / name).read_text(encoding="utf-8") == text
