@@ -21,7 +21,7 @@ from grading.stub_names import (
 from kit.registry import Step, read_registry
 
 ROOT = Path(__file__).resolve().parents[2]
-TODO_IMPORT = "from kit.todo import todo"
+STUB_IMPORT = "from kit.todo import todo"
 
 
 class NoStub(Exception):
@@ -165,11 +165,11 @@ def _import_todo(tree: ast.Module, lines: SourceLines) -> None:
         return
     later = [node for node in kit if _kit_module(node) > "kit.todo"]
     if later:
-        lines.insert(later[0].lineno, [TODO_IMPORT])
+        lines.insert(later[0].lineno, [STUB_IMPORT])
     elif kit:
-        lines.insert(last_line(kit[-1]) + 1, [TODO_IMPORT])
+        lines.insert(last_line(kit[-1]) + 1, [STUB_IMPORT])
     elif imports:
-        lines.insert(last_line(imports[-1]) + 1, ["", TODO_IMPORT])
+        lines.insert(last_line(imports[-1]) + 1, ["", STUB_IMPORT])
     else:
         _import_alone(tree, lines)
 
@@ -180,7 +180,7 @@ def _import_alone(tree: ast.Module, lines: SourceLines) -> None:
     following = tree.body[1 if has_docstring else 0]
     wanted = 2 if isinstance(following, Function | ast.ClassDef) else 1
     present = 0 if lines.line(above + 1) else 1
-    lines.insert(above + 1, ["", TODO_IMPORT, *[""] * (wanted - present)])
+    lines.insert(above + 1, ["", STUB_IMPORT, *[""] * (wanted - present)])
 
 
 def _kit_module(statement: Import) -> str:
