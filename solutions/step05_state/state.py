@@ -288,7 +288,9 @@ def open_state(
     "claims" for a payload that is not `Claims` (SEAL-17); "expired" from the very second of expiry
     on; "lifetime" for more than LONGEST_LIFETIME (SEAL-6); "future" when issued more than
     CLOCK_SKEW seconds ahead (SEAL-7); "audience" (SEAL-13); "principal" and "origin" (STATE-4),
-    the latter also for arguments that have no canonical JSON; "phase" (SEAL-16).
+    the latter also for arguments that have no canonical JSON; "phase" (SEAL-16). Both tags are
+    computed with the key that the token names, not with the signer: a question that is open while
+    the key rotates stays good (SEAL-22).
     """
     claims = _claims(reveal(token, ring))
     now, key_id = clock.now(), token.split(".")[1]

@@ -240,6 +240,7 @@ def test_a_tag_tells_labels_and_values_apart(subject: Any, rng: Any) -> None:
     ring, name = new_ring(rng), word(rng)
     pairs = [("a", name + "|x"), ("a|" + name, "x"), ("a", [name, "x"]), ("a", [name + "x"])]
     pairs += [("a" + name, ""), ("a", name), ("b", name), ("a", 1), ("a", True), ("a", 1.0)]
+    pairs += [("x1", 2), ("x", 12)]
     tags = [subject.keyed_tag(ring=ring, key_id="k1", label=a, value=b) for a, b in pairs]
     assert len(set(tags)) == len(pairs)
     assert subject.keyed_tag(ring=ring, key_id="k1", label="a", value=name) == tags[5]
@@ -302,6 +303,9 @@ def test_a_state_opens_for_the_request_it_was_minted_for(subject: Any, rng: Any)
         "nonce": elsewhere(subject).nonce(token=token, ring=ring),
         "expires_at": NOW + 120,
     }
+    later = new_ring(rng, "later")
+    turned = {"secrets": {**ring["secrets"], **later["secrets"]}, "signer": "later"}
+    assert elsewhere(subject).opens(token=token, ring=turned, origin=origin) is True
 
 
 def test_a_state_minted_for_alice_is_refused_from_bob(subject: Any, rng: Any) -> None:

@@ -59,6 +59,8 @@ def _effect(notes: Notes, step: dict[str, Any]) -> Any:
             transaction.delete(step["delete"])
         if step.get("fail") == "refusal":
             raise ToolRefusal("not now")
+        if step.get("fail") == "interrupt":
+            raise KeyboardInterrupt
         if step.get("fail"):
             raise RuntimeError("disk on fire")
         return {"seen": _ids(notes), "answer": step.get("answer")}
@@ -75,6 +77,8 @@ def _claim(store: Any, nonce: str, until: float, effect: Any) -> Any:
         return "full"
     except ToolRefusal:
         return "refused"
+    except KeyboardInterrupt:
+        return "interrupted"
     except RuntimeError:
         return "failed"
     except KeyError:

@@ -78,14 +78,15 @@ def test_an_effect_that_returns_nothing_spends_the_nonce_too(subject: Any, rng: 
     assert told(subject.play(steps=[claim(nonce), claim(nonce)])) == ["done", "spent"]
 
 
-@pytest.mark.parametrize("fail", ["refusal", "bug"])
+@pytest.mark.parametrize("fail", ["refusal", "bug", "interrupt"])
 def test_an_effect_that_fails_leaves_nonce_and_notes_alone(
     subject: Any, rng: Any, fail: str
 ) -> None:
     nonce = word(rng)
     bad, good = claim(nonce, delete="draft-2", fail=fail), claim(nonce, delete="draft-1")
     answer = subject.play(steps=[bad, good, good])
-    assert told(answer) == [{"refusal": "refused", "bug": "failed"}[fail], "done", "spent"]
+    said = {"refusal": "refused", "bug": "failed", "interrupt": "interrupted"}[fail]
+    assert told(answer) == [said, "done", "spent"]
     assert answer["notes"] == LEFT
 
 
