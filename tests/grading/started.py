@@ -1,9 +1,11 @@
 """Which exercises a learner has started, told from the text of the files; nothing is run."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 from grading.part_files import tree_of
+from grading.stub_names import Function, find_function
 from kit.registry import Exercise
 
 
@@ -16,24 +18,31 @@ def is_started(exercise: Exercise, part: Path) -> bool:
     if not part.is_symlink() and not part.exists():
         return False
     tree = tree_of(part)
-    return tree is None or not set(exercise.functions) <= _waiting(tree, "")
+    return tree is None or bool(_begun(tree, exercise.functions))
 
 
-def _waiting(tree: ast.AST, owner: str) -> set[str]:
-    names: set[str] = set()
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.ClassDef):
-            names |= _waiting(node, f"{node.name}.")
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _only_todo(node):
-            names.add(owner + node.name)
-    return names
+def started(text: str, functions: Iterable[str]) -> list[str]:
+    """Return the functions on which somebody has begun to work.
+
+    text: a part as the learner has it. A function that is gone, or a text that is not Python, was
+    begun as well: only a body of one ``todo(...)`` was not.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return list(functions)
+    return _begun(tree, functions)
 
 
-def _only_todo(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    body = function.body
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]
-    if len(body) != 1 or not isinstance(body[0], ast.Expr | ast.Return):
+def _begun(tree: ast.Module, functions: Iterable[str]) -> list[str]:
+    return [name for name in functions if not _only_todo(find_function(tree, name))]
+
+
+def _only_todo(function: Function | None) -> bool:
+    if function is None:
         return False
-    call = body[0].value
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "todo"
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    match body:
+        case [ast.Expr(value=call) | ast.Return(value=call)]:
+            return isinstance(call, ast.Call) and ast.unparse(call.func) == "todo"
+    return False

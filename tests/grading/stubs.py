@@ -79,19 +79,6 @@ def write_stubs(root: Path = ROOT, steps: Iterable[Step] | None = None) -> list[
     return list(stubs)
 
 
-def started(text: str, exercises: dict[str, str]) -> list[str]:
-    """Return the functions on which somebody has begun to work.
-
-    text: a part as the learner has it. A function that is gone, or a text that is not Python, was
-    begun as well: only a body of one ``todo(...)`` was not.
-    """
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return list(exercises)
-    return [name for name in exercises if not _is_todo(find_function(tree, name))]
-
-
 def exercises_of(step: Step, part: str) -> dict[str, str]:
     """Function to ``"2.1: Title"`` for every exercise of that part."""
     return {
@@ -118,16 +105,6 @@ def _function(tree: ast.Module, name: str) -> Function:
     if function is None:
         raise NoStub(f"the registry names the function {name}, which is not there.")
     return function
-
-
-def _is_todo(function: Function | None) -> bool:
-    if function is None:
-        return False
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    match body:
-        case [ast.Expr(value=ast.Call(func=ast.Name(id="todo")))]:
-            return True
-    return False
 
 
 def _quoted(says: str) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grading.stubs import NoStub, started, stub_source, stub_text, write_stubs
+from grading.started import started
+from grading.stubs import NoStub, stub_source, stub_text, write_stubs
 from kit.commands import stubs as command
 from kit.registry import Exercise, Step
 

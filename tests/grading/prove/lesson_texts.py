@@ -5,7 +5,8 @@ import os
 from grading.prove.lab import Lab
 from grading.prove.outcome import Outcome, Shortfall
 from grading.prove.tree import committed
-from grading.stubs import NoStub, exercises_of, started, stub_source
+from grading.started import started
+from grading.stubs import NoStub, exercises_of, stub_source
 from kit.registry import Step
 
 
