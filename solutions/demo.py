@@ -134,7 +134,7 @@ def _(stage: Stage) -> Claims:
 
 @checkpoint("the state of another tool is refused", "STATE-4")
 def _(stage: Stage) -> Claims:
-    state, world = stage.parts.state, stage._shared
+    state, world = stage.parts.state, stage.world
     arguments = {"title": "Draft", "workspace": ["srv", "notes", "team"]}
     states = {
         tool: state.mint(

@@ -46,7 +46,7 @@ class Reply:
 class Stage:
     """Two server objects that share one world, and a client that can say anything to them.
 
-    parts: the parts under show.
+    parts: the parts under show. world: what the two servers share.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -56,16 +56,15 @@ class Stage:
         self.tape = Tape(self.clock)
         self.log: list[str] = []
         self._ids = count(1)
-        self._loops = [self._open(self._world()) for _ in range(1)]
-        self._loops.append(self._open(self._shared))
+        self.world = self._new_world()
+        self._loops = [self._open(self.world), self._open(self.world)]
         self._lines = [http.client.HTTPConnection("127.0.0.1", each.port) for each in self._loops]
 
-    def _world(self) -> World:
+    def _new_world(self) -> World:
         randomness = SeededRandomness("demo")
         ring = self.parts.state.KeyRing({"k1": randomness.token_bytes(32)}, "k1")
         store = self.parts.replay.ReplayStore(self.notes, self.clock)
-        self._shared = World(self.notes, GRANTS, ring, store, self.clock, randomness)
-        return self._shared
+        return World(self.notes, GRANTS, ring, store, self.clock, randomness)
 
     def _open(self, world: World) -> HttpLoop:
         server = NotesServer(self.parts, world, self.log.append)
@@ -126,7 +125,7 @@ class Stage:
         self.tape.record(who, label, message)
         line = self._lines[server]
         line.request(
-            "POST", "/mcp", json.dumps(message), self._headers(message, who) | (headers or {})
+            "POST", "/mcp", json.dumps(message), self.headers(message, who) | (headers or {})
         )
         response = line.getresponse()
         body = response.read()
@@ -134,7 +133,8 @@ class Stage:
         self.tape.record(label, who, answer)
         return Reply(response.status, answer)
 
-    def _headers(self, message: Json, who: str) -> dict[str, str]:
+    def headers(self, message: Json, who: str = ALICE) -> dict[str, str]:
+        """The HTTP headers that belong to a message of `who`."""
         params = message.get("params", {})
         meta = params.get("_meta", {})
         headers = {

@@ -53,7 +53,7 @@ def attack(stage: Any) -> bool:
 
 def answer(stage: Any, call: Any) -> Any:
     """Run one round of a tool that deletes draft-1 after a yes."""
-    half, state, world = stage.parts.server_half, stage.parts.state, stage._shared
+    half, state, world = stage.parts.server_half, stage.parts.state, stage.world
 
     def handler(conversation: Any) -> Any:
         answers = conversation.ask({"confirm": FORM})

@@ -125,7 +125,7 @@ def mcp(made: Any, message: Any, **changes: str | None) -> bytes:
     """A POST with all headers that belong to it; a change of None leaves one out."""
     port = made._loops[0].port
     headers: dict[str, str | None] = {"Host": f"127.0.0.1:{port}"}
-    headers |= made._headers(message, "alice") if isinstance(message, dict) else {}
+    headers |= made.headers(message, "alice") if isinstance(message, dict) else {}
     headers |= {name.replace("_", "-"): value for name, value in changes.items()}
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     lines = [f"{name}: {value}" for name, value in headers.items() if value is not None]
@@ -178,7 +178,7 @@ def test_a_method_that_is_not_there_is_404(notes: tuple[Line, Any]) -> None:
 )
 def test_a_body_that_is_no_message_is_400(notes: tuple[Line, Any], body: bytes) -> None:
     line, made = notes
-    headers = {name: value for name, value in made._headers(made.delete(), "alice").items()}
+    headers = {name: value for name, value in made.headers(made.delete(), "alice").items()}
     line.send(mcp(made, body, **{k.replace("-", "_"): v for k, v in headers.items()}))
     status, _, answer = line.read()
     assert status == 400 and "id" not in json.loads(answer)

@@ -71,7 +71,7 @@ def test_a_failed_checkpoint_makes_the_demo_exit_with_1(
 def test_any_bytes_on_stdio_get_one_answer_or_none(parts: Any) -> None:
     made = stage.Stage(parts)
     log: list[str] = []
-    served = server.NotesServer(parts, made._shared, log.append)
+    served = server.NotesServer(parts, made.world, log.append)
     line = json.dumps(made.delete()).encode()
     draw = random.Random(20260728)
     for _ in range(2_000):
