@@ -14,7 +14,7 @@ from grading.judge import Trouble
 from grading.report_lines import write_line
 from grading.session import Found, Session
 from grading.subject import Subject, WrongUse
-from grading.telling import Case, NotRunnable, verdict_on
+from grading.telling import Case, NotRunnable, unreadable, verdict_on
 from grading.verdicts import FAIL, NOT_RUNNABLE, NOT_STARTED, PASS, UNPROVEN
 
 SESSION = pytest.StashKey[Session]()
@@ -127,7 +127,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and isinstance(call.excinfo.value, Trouble):
         session.looped(check, call.excinfo.value)
     told = {"verdict": verdict, "text": text, "seconds": call.duration}
-    write_line({"case": check.id, **told})
+    write_line({"case": check.id, **told, "unreadable": unreadable(call)})
     session.told_of = True
     report.outcome = OUTCOMES.get(verdict, "skipped")
     report.longrepr = (str(item.path), 1, text) if report.outcome == "skipped" else text or None

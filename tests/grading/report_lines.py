@@ -8,7 +8,7 @@ report. A check of which a case is missing has no verdict.
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from grading.verdicts import worst
@@ -18,18 +18,19 @@ VARIABLE = "LAB_REPORT"
 
 @dataclass(frozen=True)
 class Summary:
-    """The verdict on one check, out of its cases."""
+    """The verdict on one check, out of its cases. unreadable: why its part cannot be asked."""
 
     verdict: str
     text: str
     seconds: float
+    unreadable: str = ""
 
 
 @dataclass
 class Told:
     """What a run has told. closed: it came to its end. problems: what could not be collected."""
 
-    cases: dict[str, list[tuple[str, str, float]]] = field(default_factory=dict)
+    cases: dict[str, list[Summary]] = field(default_factory=dict)
     expected: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     seed: int = 0
@@ -41,9 +42,9 @@ class Told:
         cases = self.cases.get(check, [])
         if not cases or len(cases) != self.expected.get(check):
             return None
-        verdict = worst(case[0] for case in cases)
-        text = next(text for found, text, _ in cases if found == verdict)
-        return Summary(verdict, text, round(sum(case[2] for case in cases), 4))
+        verdict = worst(case.verdict for case in cases)
+        first = next(case for case in cases if case.verdict == verdict)
+        return replace(first, seconds=round(sum(case.seconds for case in cases), 4))
 
 
 def write_line(line: dict[str, Any]) -> None:
@@ -62,7 +63,9 @@ def read_lines(lines: Iterable[bytes]) -> Told:
         entry = json.loads(line)
         if "case" in entry:
             told.cases.setdefault(entry["case"], []).append(
-                (entry["verdict"], entry["text"], entry["seconds"])
+                Summary(
+                    entry["verdict"], entry["text"], entry["seconds"], entry.get("unreadable", "")
+                )
             )
         elif "expected" in entry:
             told.expected = entry["expected"]

@@ -76,7 +76,15 @@ def _result(told: Told, step: Step, exercise: Exercise, check: Check, trouble: s
     text = found.text if found else trouble or "No test of this name was found."
     seconds = found.seconds if found else 0.0
     return Result(
-        check.id, check.test, step.number, exercise.id, verdict, text, check.requirements, seconds
+        check=check.id,
+        test=check.test,
+        step=step.number,
+        exercise=exercise.id,
+        verdict=verdict,
+        text=text,
+        requirements=check.requirements,
+        seconds=seconds,
+        unreadable=found.unreadable if found else "",
     )
 
 

@@ -14,6 +14,7 @@ from grading.session import Found, Session
 from grading.stub_names import find_function
 from grading.subject import Exchange, NotStartedYet, PartBroken, Subject
 from grading.verdicts import FAIL, NOT_RUNNABLE, NOT_STARTED, PASS, UNPROVEN
+from kit.registry import Exercise
 
 # What a check meets when an answer is of another form than it reads: answer["error"]["code"].
 WRONG_FORM = (AttributeError, TypeError, KeyError, IndexError, ValueError)
@@ -47,6 +48,13 @@ def verdict_on(case: Case, call: pytest.CallInfo[None], session: Session) -> tup
     if isinstance(error, PartBroken) and error.kind in ("signature", "missing"):
         got += _promised(case, session)
     return FAIL, _told(case, session, [*got, *_printed(case.subject)])
+
+
+def unreadable(call: pytest.CallInfo[None]) -> str:
+    """Return why no check can ask the part at all, "" when that is not what happened."""
+    error = call.excinfo.value if call.excinfo else None
+    told = isinstance(error, PartBroken) and error.kind in ("syntax", "import")
+    return str(error) if told else ""
 
 
 def _got(case: Case, error: BaseException) -> list[str] | None:
@@ -95,7 +103,35 @@ def _printed(subject: Subject | None) -> list[str]:
 def _told(case: Case, session: Session, got: list[str]) -> str:
     step, exercise, check = case.found
     last = _last(case.subject)
-    sent = sent_line(last.operation, last.arguments) if last else "nothing yet"
+    operation = last.operation if last else ""
+    asked = _asked(session.house.subject(step), operation, exercise)
+    sent = sent_line(operation, last.arguments) if last else "nothing yet"
+    if asked and operation not in asked:
+        sent += f" → your {' and '.join(asked)}"
     part = session.house.part(session.folder, step, exercise.part)
-    place = place_of(exercise, part, last.operation if last else "", session.house.root)
+    aim = operation if operation in asked or not asked else asked[0]
+    place = place_of(exercise, part, aim, session.house.root)
     return compose(sent, got, check, exercise, place, session.house.requirements)
+
+
+def _asked(subject: Path, operation: str, exercise: Exercise) -> list[str]:
+    """The functions of the exercise that an operation of the subject calls, by its text."""
+    tree = tree_of(subject)
+    names = _names(tree, operation) if tree else set()
+    return [name for name in exercise.functions if name.rpartition(".")[2] in names]
+
+
+def _names(tree: ast.Module, function: str) -> set[str]:
+    """Every attribute that a function names, and those that its helpers in this file name."""
+    helpers = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    waiting, seen, names = [function], set[str](), set[str]()
+    while waiting:
+        if (name := waiting.pop()) in seen or name not in helpers:
+            continue
+        seen.add(name)
+        for node in ast.walk(helpers[name]):
+            if isinstance(node, ast.Attribute):
+                names.add(node.attr)
+            elif isinstance(node, ast.Name):
+                waiting.append(node.id)
+    return names

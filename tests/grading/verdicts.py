@@ -16,7 +16,8 @@ class Result:
     """The verdict on one check.
 
     check: its id. test: its function. step: number. exercise: id. text: the four parts when it
-    failed, a reason otherwise. requirements: ids. seconds: spent.
+    failed, a reason otherwise. requirements: ids. seconds: spent. unreadable: why no check can ask
+    the part at all, for example a syntax error.
     """
 
     check: str
@@ -27,6 +28,7 @@ class Result:
     text: str
     requirements: tuple[str, ...]
     seconds: float
+    unreadable: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The result as a JSON object."""

@@ -245,7 +245,7 @@ def test_a_text_that_cannot_be_cut_by_lines_is_refused(source: str) -> None:
 
 def test_only_a_body_of_one_todo_was_not_started() -> None:
     exercises = {"plain": "2.1: Plain", "Store.claim": "2.2: Claim"}
-    half = STUB.replace('todo("2.1: Plain")', 'return text')
+    half = STUB.replace('todo("2.1: Plain")', "return text")
     assert started(STUB, exercises) == []
     assert started(half, exercises) == ["plain"]
     assert started("def plain(:", exercises) == ["plain", "Store.claim"]
