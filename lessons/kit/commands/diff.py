@@ -1,4 +1,7 @@
-"""``make diff EXERCISE=2.3``: your functions beside the finished ones, once yours pass."""
+"""``make diff EXERCISE=2.3``: your functions beside the finished ones, once yours pass.
+
+``STEP=02`` shows all exercises of a step that pass.
+"""
 
 import ast
 import difflib
@@ -8,7 +11,11 @@ from pathlib import Path
 from typing import Any
 
 SUMMARY = "compare your exercise with the finished one, after it passes"
-OPTIONS = {"EXERCISE": "the exercise, for example 2.3", "FORCE": "1 shows it before yours passes"}
+OPTIONS = {
+    "EXERCISE": "the exercise, for example 2.3",
+    "STEP": "all exercises of a step, for example 02",
+    "FORCE": "1 shows it before yours passes",
+}
 
 
 def run(options: dict[str, str]) -> int:
@@ -20,32 +27,56 @@ def run(options: dict[str, str]) -> int:
 
 
 def compare(house: Any, options: dict[str, str], grade: Callable[..., Any]) -> int:
-    """Compare an exercise of a house. grade: as `grading.run.grade`. Returns as `run`."""
+    """Compare exercises of a house. grade: as `grading.run.grade`. Returns as `run`."""
     from kit.registry import RegistryBroken, read_registry
 
-    if "EXERCISE" not in options:
-        print("Which exercise? Write make diff EXERCISE=2.3.", file=sys.stderr)
+    if len(options.keys() & {"STEP", "EXERCISE"}) != 1:
+        print("Which? Write make diff EXERCISE=2.3, or make diff STEP=02.", file=sys.stderr)
         return 2
     try:
-        step, exercise = read_registry(house.registry).exercise(options["EXERCISE"])
-    except RegistryBroken as trouble:
+        lab = read_registry(house.registry)
+        step, exercises = _chosen(lab, options)
+    except (RegistryBroken, ValueError) as trouble:
         print(trouble, file=sys.stderr)
         return 2
-    if options.get("FORCE") != "1" and not _passes(house, step, exercise, grade):
-        print(f"{exercise.id} does not pass yet: make test EXERCISE={exercise.id}")
+    forced = options.get("FORCE") == "1"
+    passing = exercises if forced else _passing(house, step, exercises, grade)
+    for exercise in exercises:
+        if len(exercises) > 1:
+            print(f"{exercise.id} {exercise.title}")
+        if exercise in passing:
+            _show(house, step, exercise)
+        else:
+            print(f"{exercise.id} does not pass yet: make test EXERCISE={exercise.id}")
+    if len(passing) < len(exercises):
         print("FORCE=1 shows the finished one all the same.")
-        return 1
+    return 0 if len(passing) == len(exercises) else 1
+
+
+def _chosen(lab: Any, options: dict[str, str]) -> tuple[Any, list[Any]]:
+    if "EXERCISE" in options:
+        step, exercise = lab.exercise(options["EXERCISE"])
+        return step, [exercise]
+    if not options["STEP"].isdecimal():
+        raise ValueError(f"STEP is a number such as 02, not {options['STEP']!r}.")
+    step = lab.step(int(options["STEP"]))
+    return step, list(step.exercises)
+
+
+def _passing(house: Any, step: Any, exercises: list[Any], grade: Callable[..., Any]) -> list[Any]:
+    checks = [check.test for exercise in exercises for check in exercise.checks]
+    report = grade("lessons", steps=[step.number], checks=checks, root=house.root)
+    verdicts: dict[str, set[str]] = {}
+    for result in report.results:
+        verdicts.setdefault(result.exercise, set()).add(result.verdict)
+    return [exercise for exercise in exercises if verdicts.get(exercise.id) == {"pass"}]
+
+
+def _show(house: Any, step: Any, exercise: Any) -> None:
     mine = house.part(house.root / "lessons", step, exercise.part)
     theirs = house.part(house.root / "solutions", step, exercise.part)
     lines = _difference(mine, theirs, exercise.functions, house.root)
     print("\n".join(lines) if lines else "Yours and the finished one are the same text.")
-    return 0
-
-
-def _passes(house: Any, step: Any, exercise: Any, grade: Callable[..., Any]) -> bool:
-    checks = [check.test for check in exercise.checks]
-    report = grade("lessons", steps=[step.number], checks=checks, root=house.root)
-    return bool(report.results) and all(result.verdict == "pass" for result in report.results)
 
 
 def _difference(mine: Path, theirs: Path, functions: tuple[str, ...], root: Path) -> list[str]:

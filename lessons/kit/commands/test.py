@@ -163,7 +163,8 @@ def _by_exercise(report: Any, pairs: list[Any], waiting: list[Any]) -> None:
         for exercise in (each for each in step.exercises if each.id in names):
             print(_line(exercise, [r for r in report.results if r.exercise == exercise.id]))
     if others := sum(step.number not in steps for step, _ in waiting):
-        print(f"{others} more exercises, in other steps, are not started.")
+        several = f"{others} more exercises, in other steps, are not started."
+        print("1 more exercise, in another step, is not started." if others == 1 else several)
 
 
 def _line(exercise: Any, results: list[Any]) -> str:
