@@ -22,12 +22,13 @@ SERVER_PARTS = {
 }
 
 
-def load(path: Path) -> ModuleType:
+def load(path: Path, name: str = "") -> ModuleType:
     """Run the module at `path` and return it; it is called ``part_<file name>`` wherever it lies.
 
+    name: what it is called instead.
     Errors: whatever the file raises when it runs; FileNotFoundError.
     """
-    name = f"part_{path.stem}"
+    name = name or f"part_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(path)

@@ -9,9 +9,7 @@ SUCCEEDED = "The attack succeeds: draft-1 is gone, and not one message says so."
 FAILED = "The attack fails: without an id nothing ran, and draft-1 is still there."
 
 # What must be written before your own part is attacked.
-NEEDS = (
-    ("envelope", ("message_kind", "decode", "read_request", "complete", "respond", "failure")),
-)
+NEEDS = (("envelope", ("message_kind", "read_request", "complete", "respond", "failure")),)
 
 
 def make_naive(parts: Any) -> None:

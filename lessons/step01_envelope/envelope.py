@@ -72,6 +72,9 @@ def decode(raw: bytes) -> Any:
     Errors: RpcError -32700 unless `raw` is UTF-8 (ENV-1) and is one JSON text by RFC 8259 (ERR-1);
     ``NaN`` and ``Infinity`` are not JSON. RpcError -32600 for an object with the same key twice,
     since two readers would see two messages, and for nesting deeper than MAX_DEPTH (ENV-22).
+    Open, so either code will do: bytes with several of these faults; an integer of more digits than
+    Python reads (4300); a number such as ``1e400`` that is too large for a float. Such a number may
+    also be kept, as an integer of that value, but never becomes infinity (ENV-23).
     """
     todo("1.2: Read bytes strictly")
 
@@ -86,6 +89,8 @@ def read_request(message: Message) -> Request:
     ``data = {"supported": [...], "requested": ...}`` for a version that is not served (VER-1).
     ``initialize``, with which a legacy client opens before it knows ``_meta``, gets -32022 whatever
     its params are; ``requested`` is its ``params.protocolVersion``, or "" (VER-4).
+    Open: a request with both faults, a version that is not served and capabilities that are missing
+    or malformed, may be told either.
     """
     todo("1.3: Check what a request says about itself")
 
@@ -96,7 +101,7 @@ def complete(fields: Message, server_info: Message) -> Message:
     server_info: ``name`` and ``version``; it goes into ``_meta``, not to the top level, beside
     whatever ``_meta`` the fields already have. `fields` itself stays as it is.
     """
-    todo("1.4: Results: complete, discover, list")
+    todo("1.4: A result says that it is complete")
 
 
 def discover(capabilities: Message) -> Message:
@@ -106,7 +111,7 @@ def discover(capabilities: Message) -> Message:
     them, they are the client's (DISC-3). The result has ``supportedVersions``, ``capabilities`` and
     the cache hints ``ttlMs``, an integer of milliseconds, and ``cacheScope`` (DISC-2, CACHE-1).
     """
-    todo("1.4: Results: complete, discover, list")
+    todo("1.6: Discover and list, with cache hints")
 
 
 def list_tools(tools: Iterable[Message]) -> Message:
@@ -115,7 +120,7 @@ def list_tools(tools: Iterable[Message]) -> Message:
     tools: descriptors in any order. They come out sorted by name, so that two calls, two servers
     and two days give the same bytes (TOOL-3), with the cache hints (CACHE-1, CACHE-2).
     """
-    todo("1.4: Results: complete, discover, list")
+    todo("1.6: Discover and list, with cache hints")
 
 
 def respond(
@@ -126,10 +131,11 @@ def respond(
     handlers: by method; each takes the checked Request and returns a result.
     log: receives what went wrong inside; none of it reaches the client.
     A notification runs nothing and gets None (ENV-6). A result or an error echoes the id; when the
-    id could not be read, the error leaves it out (ENV-4). RpcError from a handler becomes an error
-    with ``code``, ``message`` and, if it is not None, ``data`` (ENV-5). An unknown method is -32601
-    (ERR-3), and is told only after the envelope was found good. Any other exception is a bug:
-    -32603 with a fixed message (ERR-5).
+    id could not be read, the error leaves it out, and no answer has the id null (ENV-4). A broken
+    message without any id runs nothing either; open: it gets such an error, or None.
+    RpcError from a handler becomes an error with ``code``, ``message`` and, if it is not None,
+    ``data`` (ENV-5). An unknown method is -32601 (ERR-3), and is told only after the envelope was
+    found good. Any other exception is a bug: -32603 with a fixed message (ERR-5).
     """
     todo("1.5: One message in, one answer or none out")
 

@@ -9,6 +9,7 @@ Bytes go through `decode`, `message_kind` and `read_request`; `respond` puts the
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -82,10 +83,16 @@ def decode(raw: bytes) -> Any:
     Errors: RpcError -32700 unless `raw` is UTF-8 (ENV-1) and is one JSON text by RFC 8259 (ERR-1);
     ``NaN`` and ``Infinity`` are not JSON. RpcError -32600 for an object with the same key twice,
     since two readers would see two messages, and for nesting deeper than MAX_DEPTH (ENV-22).
+    Open, so either code will do: bytes with several of these faults; an integer of more digits than
+    Python reads (4300); a number such as ``1e400`` that is too large for a float. Such a number may
+    also be kept, as an integer of that value, but never becomes infinity (ENV-23).
     """
     try:
         value = json.loads(
-            raw.decode("utf-8"), parse_constant=_not_json, object_pairs_hook=_unique_keys
+            raw.decode("utf-8"),
+            parse_constant=_not_json,
+            parse_float=_finite,
+            object_pairs_hook=_unique_keys,
         )
     except ValueError:
         raise RpcError(PARSE_ERROR, "The message is not JSON.") from None
@@ -98,6 +105,13 @@ def decode(raw: bytes) -> Any:
 
 def _not_json(name: str) -> None:
     raise ValueError(name)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise RpcError(INVALID_REQUEST, "A number is too large.")
+    return number
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Message:
@@ -130,6 +144,8 @@ def read_request(message: Message) -> Request:
     ``data = {"supported": [...], "requested": ...}`` for a version that is not served (VER-1).
     ``initialize``, with which a legacy client opens before it knows ``_meta``, gets -32022 whatever
     its params are; ``requested`` is its ``params.protocolVersion``, or "" (VER-4).
+    Open: a request with both faults, a version that is not served and capabilities that are missing
+    or malformed, may be told either.
     """
     params = message.get("params", {})
     if message["method"] == "initialize":
@@ -201,10 +217,11 @@ def respond(
     handlers: by method; each takes the checked Request and returns a result.
     log: receives what went wrong inside; none of it reaches the client.
     A notification runs nothing and gets None (ENV-6). A result or an error echoes the id; when the
-    id could not be read, the error leaves it out (ENV-4). RpcError from a handler becomes an error
-    with ``code``, ``message`` and, if it is not None, ``data`` (ENV-5). An unknown method is -32601
-    (ERR-3), and is told only after the envelope was found good. Any other exception is a bug:
-    -32603 with a fixed message (ERR-5).
+    id could not be read, the error leaves it out, and no answer has the id null (ENV-4). A broken
+    message without any id runs nothing either; open: it gets such an error, or None.
+    RpcError from a handler becomes an error with ``code``, ``message`` and, if it is not None,
+    ``data`` (ENV-5). An unknown method is -32601 (ERR-3), and is told only after the envelope was
+    found good. Any other exception is a bug: -32603 with a fixed message (ERR-5).
     """
     try:
         if message_kind(message) == "notification":

@@ -1,5 +1,6 @@
 """What the checks of step 01 can ask of a learner's part; runs in the worker."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,13 @@ def decode(parts: Any, *, text: str) -> Any:
 def decode_bytes(parts: Any, *, hexadecimal: str) -> Any:
     """The JSON value in bytes that are not UTF-8 or no text at all, given as hexadecimal digits."""
     return parts.envelope.decode(bytes.fromhex(hexadecimal))
+
+
+def decode_number(parts: Any, *, number: str) -> dict[str, Any]:
+    """What becomes of the only number of an array."""
+    [value] = parts.envelope.decode(f"[{number}]".encode())
+    whole = isinstance(value, int)
+    return {"type": type(value).__name__, "is_finite": whole or math.isfinite(value)}
 
 
 def read_request(parts: Any, *, message: Any) -> dict[str, Any]:

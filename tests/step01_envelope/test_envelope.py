@@ -156,6 +156,8 @@ def test_a_message_nested_too_deeply_is_refused(subject: Any, levels: int) -> No
     assert isinstance(subject.decode(text=nested(64)), list)
     assert subject.decode(text=nested(levels)) == NOT_A_REQUEST
     assert subject.decode(text='{"a":' * levels + "1" + "}" * levels) == NOT_A_REQUEST
+    for cut_off in ("[" * levels, nested(levels) + "]", '{"a":' * levels):
+        assert subject.decode(text=cut_off) in (NOT_JSON, NOT_A_REQUEST)
 
 
 def test_only_depth_counts_not_width_and_not_brackets_in_a_text(subject: Any) -> None:
@@ -163,6 +165,22 @@ def test_only_depth_counts_not_width_and_not_brackets_in_a_text(subject: Any) ->
     assert subject.decode(text=json.dumps(wide)) == wide
     assert subject.decode(text=json.dumps(nested(200))) == nested(200)
     assert subject.decode(text=f"[{nested(60)}, {nested(60)}]") != NOT_A_REQUEST
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1.5E+309", "9e99999", "-2.5e400"])
+def test_a_number_beyond_all_floats_does_not_become_infinity(subject: Any, number: str) -> None:
+    assert subject.decode_number(number="1e308") == {"type": "float", "is_finite": True}
+    answer = subject.decode_number(number=number)
+    kept = {"type": "int", "is_finite": True}
+    assert answer in (NOT_JSON, NOT_A_REQUEST, kept)
+
+
+@pytest.mark.parametrize("digits", [4301, 5000, 100_000])
+def test_an_integer_of_very_many_digits_is_no_bug(subject: Any, rng: Any, digits: int) -> None:
+    assert subject.decode(text="[-123456789012345678901234567890]") == [-(int("1234567890" * 3))]
+    number = f"{rng.choice(['', '-'])}{rng.randrange(1, 10)}" + "7" * (digits - 1)
+    kept = {"type": "int", "is_finite": True}
+    assert subject.decode_number(number=number) in (NOT_JSON, NOT_A_REQUEST, kept)
 
 
 # 1.3
@@ -232,6 +250,9 @@ def test_a_version_that_is_not_served_is_named_with_those_that_are(
         data = {"supported": [VERSION], "requested": version}
         message = request(method, version=version)
         assert subject.read_request(message=message) == RpcFailure(-32022, data=data)
+        for both in (without(message, CLIENT_CAPABILITIES), request(capabilities=[1], version="")):
+            told = subject.read_request(message=both)
+            assert told in (BAD_ENVELOPE, RpcFailure(-32022))
     assert subject.read_request(message=request(method))["method"] == method
 
 
@@ -365,6 +386,28 @@ def test_an_error_has_no_id_when_none_could_be_read(subject: Any, message: Any) 
     assert said["answer"]["error"]["code"] == -32600
     assert "id" not in said["answer"]
     assert said["calls"] == []
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"jsonrpc": "2.0"},
+        {"jsonrpc": "1.0", "method": "tools/call"},
+        {"method": "tools/list"},
+        {"jsonrpc": "2.0", "method": 5},
+        {"jsonrpc": "2.0", "method": None, "params": {"_meta": meta()}},
+    ],
+)
+def test_a_broken_message_without_an_id_runs_nothing_and_has_no_id_in_its_error(
+    subject: Any, message: Any
+) -> None:
+    assert subject.respond(message=request())["answer"]["id"] == 7
+    said = subject.respond(message=message)
+    assert said["calls"] == []
+    if said["answer"] is not None:
+        assert said["answer"]["error"]["code"] == -32600
+        assert "id" not in said["answer"]
 
 
 def test_a_bad_envelope_reaches_no_handler(subject: Any) -> None:

@@ -1,6 +1,7 @@
 """The envelope as data: tables of small guards, token generators and match statements."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -160,9 +161,16 @@ def _whole(digits: str) -> int:
     return sign * pieces[0]
 
 
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (math.inf, -math.inf):
+        raise ValueError("this number is larger than every float")
+    return number
+
+
 _VALUE_OF: dict[str, Callable[[str], Any]] = {
     "string": json.loads,
-    "float": float,
+    "float": _finite,
     "int": _whole,
     "word": {"true": True, "false": False, "null": None}.__getitem__,
 }

@@ -191,6 +191,8 @@ class JsonReader:
             self._digits()
             whole = False
         literal = self.text[start : self.at]
+        if not whole and abs(float(literal)) == float("inf"):
+            self._fail()
         return self._whole(literal) if whole else float(literal)
 
     def _digits(self) -> None:

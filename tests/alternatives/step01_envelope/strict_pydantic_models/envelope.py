@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, InstanceOf, ValidationError
@@ -166,6 +167,14 @@ def _integer(text: str) -> int:
     return _integer(text[:-low]) * 10**low + _integer(text[-low:])
 
 
+def _float(text: str) -> float:
+    """Read a number with a fraction or an exponent; one that overflows is refused."""
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text[:20]} is larger than every float")
+    return number
+
+
 def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -184,7 +193,11 @@ def _survey(text: str) -> tuple[int, bool]:
 
     def check(pieces: list[str]) -> None:
         json.loads(
-            "".join(pieces), object_pairs_hook=note, parse_constant=_constant, parse_int=len
+            "".join(pieces),
+            object_pairs_hook=note,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=len,
         )
 
     open_parts: list[list[str]] = [[]]
