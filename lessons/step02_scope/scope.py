@@ -8,6 +8,8 @@ that names its own scope, and a refusal that tells what exists outside.
 The order never changes: take the URI apart, decode once, walk the dots away, compare components.
 """
 
+import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +25,10 @@ Grants = Mapping[str, Iterable[str]]
 NOT_A_NOTE_ID = "A note id is 1 to 64 of a-z, 0-9 and hyphen."
 NOT_A_LOCATION = "This is not a file URI that this server accepts."
 NOT_AVAILABLE = "This workspace is not available to you."
+
+# The whole of a file URI, with its host and its path; and what is no escape after a percent sign.
+FILE_URI = re.compile(r"file://(?P<host>[^/?#]*)(?P<path>/[^?#]*)", re.IGNORECASE | re.ASCII)
+BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,17 @@ def uri_path(uri: Any) -> str:
     '/srv/notes/50%25.md'
     """
     todo("2.2: Take a file URI apart")
+
+
+def plain_name(name: str) -> str:
+    """Return a decoded component if it may be a name.
+
+    Errors: ToolRefusal for a slash, a backslash, or a control character or half a surrogate pair
+    (Unicode categories Cc and Cs; SCOPE-6).
+    """
+    if any(c in "/\\" or unicodedata.category(c) in ("Cc", "Cs") for c in name):
+        raise ToolRefusal(NOT_A_LOCATION)
+    return name
 
 
 def normalize(uri: Any) -> Location:
@@ -120,7 +137,7 @@ def workspace_from_argument(
     arguments: of the call; ``workspaceUri`` names the workspace.
     Errors: ToolRefusal when it is missing, is not a file URI, or is not granted (ROOT-1, SCOPE-14).
     """
-    todo("2.6: Three replacements for Roots")
+    todo("2.6: The workspace of a call")
 
 
 def workspace_from_configuration(
@@ -131,7 +148,7 @@ def workspace_from_configuration(
     configuration: workspace URI by the principal's `subject`. The call has no say in it.
     Errors: ToolRefusal(NOT_AVAILABLE) for a principal without an entry (ROOT-1, SCOPE-10).
     """
-    todo("2.6: Three replacements for Roots")
+    todo("2.6: The workspace of a call")
 
 
 def candidates(notes: Iterable[Note], title: Any, workspace: Location) -> list[Note]:
@@ -141,7 +158,7 @@ def candidates(notes: Iterable[Note], title: Any, workspace: Location) -> list[N
     not exist (SCOPE-3, SCOPE-12, SCOPE-15).
     Errors: ToolRefusal when `title` is not a string.
     """
-    todo("2.6: Three replacements for Roots")
+    todo("2.9: What is in the workspace, and nothing else")
 
 
 def read_resource(uri: Any, principal: Principal, grants: Grants, notes: Iterable[Note]) -> Note:
@@ -152,7 +169,7 @@ def read_resource(uri: Any, principal: Principal, grants: Grants, notes: Iterabl
     principal (RSRC-1, RSRC-2): the same answer, to the byte, whether the URI is malformed, lies
     outside, or names nothing (SCOPE-15).
     """
-    todo("2.6: Three replacements for Roots")
+    todo("2.9: What is in the workspace, and nothing else")
 
 
 def within(workspace: Location, path: Any) -> Location:

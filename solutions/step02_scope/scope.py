@@ -26,8 +26,9 @@ NOT_A_NOTE_ID = "A note id is 1 to 64 of a-z, 0-9 and hyphen."
 NOT_A_LOCATION = "This is not a file URI that this server accepts."
 NOT_AVAILABLE = "This workspace is not available to you."
 
-_FILE_URI = re.compile(r"file://(?P<host>[^/?#]*)(?P<path>/[^?#]*)", re.IGNORECASE | re.ASCII)
-_BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# The whole of a file URI, with its host and its path; and what is no escape after a percent sign.
+FILE_URI = re.compile(r"file://(?P<host>[^/?#]*)(?P<path>/[^?#]*)", re.IGNORECASE | re.ASCII)
+BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[1-9¹²³])( *\..*)?", re.IGNORECASE
@@ -71,12 +72,23 @@ def uri_path(uri: Any) -> str:
     >>> uri_path("file:///srv/notes/50%25.md")
     '/srv/notes/50%25.md'
     """
-    match = _FILE_URI.fullmatch(uri) if isinstance(uri, str) else None
+    match = FILE_URI.fullmatch(uri) if isinstance(uri, str) else None
     if match is None or match["host"].lower() not in ("", "localhost"):
         raise ToolRefusal(NOT_A_LOCATION)
     if match["path"].startswith("//"):
         raise ToolRefusal(NOT_A_LOCATION)
     return match["path"]
+
+
+def plain_name(name: str) -> str:
+    """Return a decoded component if it may be a name.
+
+    Errors: ToolRefusal for a slash, a backslash, or a control character or half a surrogate pair
+    (Unicode categories Cc and Cs; SCOPE-6).
+    """
+    if any(c in "/\\" or unicodedata.category(c) in ("Cc", "Cs") for c in name):
+        raise ToolRefusal(NOT_A_LOCATION)
+    return name
 
 
 def normalize(uri: Any) -> Location:
@@ -97,18 +109,12 @@ def normalize(uri: Any) -> Location:
 
 
 def _decode(segment: str) -> str:
-    if _BROKEN_ESCAPE.search(segment):
+    if BROKEN_ESCAPE.search(segment):
         raise ToolRefusal(NOT_A_LOCATION)
     try:
-        return _plain_name(unquote_to_bytes(segment).decode("utf-8"))
+        return plain_name(unquote_to_bytes(segment).decode("utf-8"))
     except UnicodeError:
         raise ToolRefusal(NOT_A_LOCATION) from None
-
-
-def _plain_name(name: str) -> str:
-    if any(c in "/\\" or unicodedata.category(c) in ("Cc", "Cs") for c in name):
-        raise ToolRefusal(NOT_A_LOCATION)
-    return name
 
 
 def _walk(start: tuple[str, ...], names: Iterable[str]) -> Location:
@@ -233,7 +239,7 @@ def within(workspace: Location, path: Any) -> Location:
     """
     if not isinstance(path, str) or not path or path[0] in "/~":
         raise ToolRefusal(NOT_A_LOCATION)
-    target = _walk(workspace.segments, [_plain_name(name) for name in path.split("/")])
+    target = _walk(workspace.segments, [plain_name(name) for name in path.split("/")])
     if not contains(workspace, target):
         raise ToolRefusal(NOT_AVAILABLE)
     return target
