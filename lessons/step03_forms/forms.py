@@ -7,11 +7,15 @@ declined form whose content is used all the same, a choice that was never offere
 for in plain sight.
 """
 
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict
+from pydantic.errors import PydanticInvalidForJsonSchema
 
 from kit.protocol import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 from kit.refusals import RpcError
@@ -41,6 +45,23 @@ KEY_TYPES: dict[str, tuple[type, ...]] = {
     "description": (str,),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), (int,)),
     **dict.fromkeys(("minimum", "maximum"), (int, float)),
+}
+
+# What a name is about when its words, in lower case and with spaces between, hold one of these.
+SECRET = re.compile(
+    r"\b("
+    r"\w*(password|passwd|passphrase|passcode|secret|token|credential)|pass (word|phrase|code)|"
+    r"pwd|pin|t?otp|one ?time ?code|(api|access|private|signing|encryption|ssh) ?key|"
+    r"(credit|debit|payment|bank) ?card|card ?(number|no)|cvv|cvc|iban"
+    r")s?\b"
+)
+_SHAPES = {
+    "email": re.compile(r"[^@\s]+@[^@\s]+"),
+    "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"),
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "date-time": re.compile(
+        r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+    ),
 }
 
 
@@ -126,6 +147,7 @@ def asks_for_secret(name: str) -> bool:
     Whole words count, one or many: password (passwd), passphrase, passcode, PIN, secret, token,
     credential, cvv; key after api, access or private; card before number and after credit. More
     words than these are welcome, but ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
+    SECRET finds them all in the words of the name, in lower case and with single spaces.
 
     >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
     (True, False)
@@ -138,16 +160,50 @@ def check_property(name: str, declared: Json) -> None:
 
     declared: its schema, without references. ``type`` and the other keys say which kind it is, and
     ALLOWED_KEYS what that kind may have (FORM-5). A string with ``enum`` is an enum: one or more
-    texts, and ``enumNames`` has a text for each. A string with ``oneOf`` is a titled enum and an
-    array a multiple one if `choices` finds options in it; until that is written, refuse both.
-    KEY_TYPES says what the values of some keys are, FORMATS which formats there are. A ``default``
-    has to be an answer that would fit.
+    texts, and ``enumNames`` has a text for each; a string with ``oneOf`` and an array need options
+    that `choices` finds. `kind_of` tells all this, `has_right_values` what the values of some keys
+    may be, and `fits` whether a ``default`` would be an answer, as it has to be.
     Errors: ValueError, naming the field, for everything else; and when its name or its title asks
     for a secret (`asks_for_secret`).
 
     >>> check_property("confirm", {"type": "boolean", "title": "Delete it?"})
     """
     todo("3.4: One property that every client can show")
+
+
+def has_right_values(declared: Json) -> bool:
+    """Tell whether the keys in KEY_TYPES have values of their types, and ``format`` is known."""
+    if any(type(declared[key]) not in KEY_TYPES[key] for key in set(declared) & set(KEY_TYPES)):
+        return False
+    return declared.get("format", "email") in FORMATS
+
+
+def kind_of(name: str, declared: Json) -> str:
+    """Return the kind of a property, a key of ALLOWED_KEYS.
+
+    An array or a ``oneOf`` is asked of `choices`. Errors: ValueError, naming the field, when it is
+    of no kind.
+    """
+    kind = declared.get("type")
+    if kind == "array" and choices(declared):
+        return "multiple enum"
+    if kind == "string" and "oneOf" in declared and choices(declared):
+        return "titled enum"
+    if kind == "string" and "enum" in declared and _names_all(declared):
+        return "enum"
+    if kind in ("string", "number", "integer", "boolean") and not {"enum", "oneOf"} & set(declared):
+        return str(kind)
+    raise ValueError(f"{name}: only flat texts, numbers, booleans and choices fit into a form.")
+
+
+def _names_all(declared: Json) -> bool:
+    options = declared["enum"]
+    names: Any = declared.get("enumNames", options)
+    return _texts(options) and _texts(names) and len(names) == len(options)
+
+
+def _texts(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and all(isinstance(v, str) for v in values)
 
 
 def choices(declared: Json) -> tuple[str, ...]:
@@ -168,14 +224,43 @@ def form_schema(model: type[BaseModel]) -> Json:
     in a field's ``json_schema_extra``, for example ``{"format": "email"}`` or ``{"oneOf": [...]}``.
     The result has ``type``, ``properties`` under the names that the client sends (aliases) and, if
     any field is required, ``required`` (ELI-5). No ``$ref`` and no ``$defs``: an enum class becomes
-    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one. Every boolean and
-    every choice is required, whether it has a default or not: a default fills in the form for the
-    human and decides nothing (FORM-2).
+    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one (`object_schema`,
+    `inlined`). A default fills in the form for the human and decides nothing, so a field is
+    required whether it has one or not. Only a free text whose default is "" may be left out, since
+    that says that nothing came (FORM-2).
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
     a nested model, a free list, a union, any keyword outside the subset (FORM-5); and for a model
     that is no object with fields.
     """
     todo("3.5: A model becomes a question")
+
+
+def object_schema(model: type[BaseModel]) -> Json:
+    """Return the JSON schema of a model, with its ``properties`` at the top.
+
+    Errors: ValueError for a model of which pydantic makes none, or that has no fields.
+    """
+    try:
+        schema = model.model_json_schema()
+    except PydanticInvalidForJsonSchema as error:
+        raise ValueError(f"{model.__name__}: {error.message}") from None
+    if "$ref" in schema:  # a model that contains itself is its own definition
+        schema |= schema["$defs"][schema["$ref"].removeprefix("#/$defs/")]
+    if "properties" not in schema:
+        raise ValueError(f"{model.__name__}: a form is an object with fields.")
+    return schema
+
+
+def inlined(declared: Json, definitions: Json) -> Json:
+    """Replace references by what they mean, and a single choice (`const`) by a short list."""
+    plain = dict(declared)
+    target = definitions[plain.pop("$ref").removeprefix("#/$defs/")] if "$ref" in plain else {}
+    plain = {key: target[key] for key in target if key not in COMMON_KEYS} | plain
+    if isinstance(plain.get("items"), dict):
+        plain["items"] = inlined(plain["items"], definitions)
+    if isinstance(plain.get("const"), str):
+        plain["enum"] = [plain.pop("const")]
+    return plain
 
 
 def elicit(message: str, model: type[BaseModel]) -> Json:
@@ -196,8 +281,50 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     (FORM-7). Accepted: ``content`` has every required field of `form_schema` and no field that is
     not in it (FORM-8); each value has the JSON type of its property (and NaN and infinity are not
     JSON), keeps to its bounds and format, and is one of its options (FORM-1, FORM-12, ELI-8); and
-    `model`, read strictly, agrees. An optional field that was left out has the model's default.
+    `model`, read strictly, agrees. A text that was left out is "".
     Malformed: everything else (FORM-3, FORM-11).
     Errors: none for an answer, however bad: it is a result, not an exception.
     """
     todo("3.6: One of five answers")
+
+
+def fits(declared: Json, value: Any) -> bool:
+    """Tell whether a value answers a property, by the schema that the user saw (ELI-8)."""
+    if declared["type"] == "boolean":
+        return isinstance(value, bool)
+    if declared["type"] == "string":
+        return isinstance(value, str) and _text_fits(declared, value)
+    if declared["type"] == "array":
+        return isinstance(value, list) and _list_fits(declared, value)
+    return type(value) in ((int,) if declared["type"] == "integer" else (int, float)) and (
+        _within(value, declared.get("minimum"), declared.get("maximum"))
+        and abs(value) <= sys.float_info.max  # false for NaN and for what overflows
+    )
+
+
+def _text_fits(declared: Json, text: str) -> bool:
+    if "enum" in declared:
+        return text in declared["enum"]
+    if "oneOf" in declared:
+        return text in choices(declared)
+    length = _within(len(text), declared.get("minLength"), declared.get("maxLength"))
+    return length and ("format" not in declared or _has_format(text, declared["format"]))
+
+
+def _list_fits(declared: Json, values: list[Any]) -> bool:
+    options = choices(declared)
+    count = _within(len(values), declared.get("minItems"), declared.get("maxItems"))
+    return count and all(isinstance(value, str) and value in options for value in values)
+
+
+def _within(size: float, least: float | None, most: float | None) -> bool:
+    return (least is None or size >= least) and (most is None or size <= most)
+
+
+def _has_format(text: str, name: str) -> bool:
+    if not _SHAPES[name].fullmatch(text):
+        return False
+    try:
+        return not name.startswith("date") or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False

@@ -47,7 +47,8 @@ KEY_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("minimum", "maximum"), (int, float)),
 }
 
-_SECRET = re.compile(
+# What a name is about when its words, in lower case and with spaces between, hold one of these.
+SECRET = re.compile(
     r"\b("
     r"\w*(password|passwd|passphrase|passcode|secret|token|credential)|pass (word|phrase|code)|"
     r"pwd|pin|t?otp|one ?time ?code|(api|access|private|signing|encryption|ssh) ?key|"
@@ -160,12 +161,13 @@ def asks_for_secret(name: str) -> bool:
     Whole words count, one or many: password (passwd), passphrase, passcode, PIN, secret, token,
     credential, cvv; key after api, access or private; card before number and after credit. More
     words than these are welcome, but ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
+    SECRET finds them all in the words of the name, in lower case and with single spaces.
 
     >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
     (True, False)
     """
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)
-    return _SECRET.search(" ".join(words).lower()) is not None
+    return SECRET.search(" ".join(words).lower()) is not None
 
 
 def check_property(name: str, declared: Json) -> None:
@@ -173,10 +175,9 @@ def check_property(name: str, declared: Json) -> None:
 
     declared: its schema, without references. ``type`` and the other keys say which kind it is, and
     ALLOWED_KEYS what that kind may have (FORM-5). A string with ``enum`` is an enum: one or more
-    texts, and ``enumNames`` has a text for each. A string with ``oneOf`` is a titled enum and an
-    array a multiple one if `choices` finds options in it; until that is written, refuse both.
-    KEY_TYPES says what the values of some keys are, FORMATS which formats there are. A ``default``
-    has to be an answer that would fit.
+    texts, and ``enumNames`` has a text for each; a string with ``oneOf`` and an array need options
+    that `choices` finds. `kind_of` tells all this, `has_right_values` what the values of some keys
+    may be, and `fits` whether a ``default`` would be an answer, as it has to be.
     Errors: ValueError, naming the field, for everything else; and when its name or its title asks
     for a secret (`asks_for_secret`).
 
@@ -184,17 +185,27 @@ def check_property(name: str, declared: Json) -> None:
     """
     if asks_for_secret(name) or asks_for_secret(str(declared.get("title", ""))):
         raise ValueError(f"{name}: a secret is asked for in URL mode, never in a form.")
-    if not set(declared) <= ALLOWED_KEYS[_kind(name, declared)] | COMMON_KEYS:
+    if not set(declared) <= ALLOWED_KEYS[kind_of(name, declared)] | COMMON_KEYS:
         raise ValueError(f"{name}: a form cannot express {sorted(declared)}.")
-    if any(type(declared[key]) not in KEY_TYPES[key] for key in set(declared) & set(KEY_TYPES)):
-        raise ValueError(f"{name}: {declared} has a value of the wrong type.")
-    if declared.get("format", "email") not in FORMATS:
-        raise ValueError(f"{name}: the format is not one of {', '.join(FORMATS)}.")
-    if "default" in declared and not _fits(declared, declared["default"]):
+    if not has_right_values(declared):
+        raise ValueError(f"{name}: {declared} has a value of the wrong type, or no known format.")
+    if "default" in declared and not fits(declared, declared["default"]):
         raise ValueError(f"{name}: its default would be no answer.")
 
 
-def _kind(name: str, declared: Json) -> str:
+def has_right_values(declared: Json) -> bool:
+    """Tell whether the keys in KEY_TYPES have values of their types, and ``format`` is known."""
+    if any(type(declared[key]) not in KEY_TYPES[key] for key in set(declared) & set(KEY_TYPES)):
+        return False
+    return declared.get("format", "email") in FORMATS
+
+
+def kind_of(name: str, declared: Json) -> str:
+    """Return the kind of a property, a key of ALLOWED_KEYS.
+
+    An array or a ``oneOf`` is asked of `choices`. Errors: ValueError, naming the field, when it is
+    of no kind.
+    """
     kind = declared.get("type")
     if kind == "array" and choices(declared):
         return "multiple enum"
@@ -251,27 +262,32 @@ def form_schema(model: type[BaseModel]) -> Json:
     in a field's ``json_schema_extra``, for example ``{"format": "email"}`` or ``{"oneOf": [...]}``.
     The result has ``type``, ``properties`` under the names that the client sends (aliases) and, if
     any field is required, ``required`` (ELI-5). No ``$ref`` and no ``$defs``: an enum class becomes
-    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one. Every boolean and
-    every choice is required, whether it has a default or not: a default fills in the form for the
-    human and decides nothing (FORM-2).
+    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one (`object_schema`,
+    `inlined`). A default fills in the form for the human and decides nothing, so a field is
+    required whether it has one or not. Only a free text whose default is "" may be left out, since
+    that says that nothing came (FORM-2).
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
     a nested model, a free list, a union, any keyword outside the subset (FORM-5); and for a model
     that is no object with fields.
     """
-    schema = _object_schema(model)
+    schema = object_schema(model)
     properties = {
-        name: _inlined(declared, schema.get("$defs", {}))
+        name: inlined(declared, schema.get("$defs", {}))
         for name, declared in schema["properties"].items()
     }
     for name, declared in properties.items():
         check_property(name, declared)
     expected = schema.get("required", [])
-    required = [name for name in properties if name in expected or _decides(properties[name])]
+    required = [n for n in properties if n in expected or not _may_be_left_out(properties[n])]
     form: Json = {"type": "object", "properties": properties}
     return {**form, "required": required} if required else form
 
 
-def _object_schema(model: type[BaseModel]) -> Json:
+def object_schema(model: type[BaseModel]) -> Json:
+    """Return the JSON schema of a model, with its ``properties`` at the top.
+
+    Errors: ValueError for a model of which pydantic makes none, or that has no fields.
+    """
     try:
         schema = model.model_json_schema()
     except PydanticInvalidForJsonSchema as error:
@@ -283,20 +299,21 @@ def _object_schema(model: type[BaseModel]) -> Json:
     return schema
 
 
-def _inlined(declared: Json, definitions: Json) -> Json:
+def inlined(declared: Json, definitions: Json) -> Json:
     """Replace references by what they mean, and a single choice (`const`) by a short list."""
     plain = dict(declared)
     target = definitions[plain.pop("$ref").removeprefix("#/$defs/")] if "$ref" in plain else {}
     plain = {key: target[key] for key in target if key not in COMMON_KEYS} | plain
     if isinstance(plain.get("items"), dict):
-        plain["items"] = _inlined(plain["items"], definitions)
+        plain["items"] = inlined(plain["items"], definitions)
     if isinstance(plain.get("const"), str):
         plain["enum"] = [plain.pop("const")]
     return plain
 
 
-def _decides(declared: Json) -> bool:
-    return declared["type"] in ("boolean", "array") or bool({"enum", "oneOf"} & set(declared))
+def _may_be_left_out(declared: Json) -> bool:
+    is_text = declared["type"] == "string" and not {"enum", "oneOf"} & set(declared)
+    return is_text and declared.get("default") == ""
 
 
 def elicit(message: str, model: type[BaseModel]) -> Json:
@@ -318,7 +335,7 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     (FORM-7). Accepted: ``content`` has every required field of `form_schema` and no field that is
     not in it (FORM-8); each value has the JSON type of its property (and NaN and infinity are not
     JSON), keeps to its bounds and format, and is one of its options (FORM-1, FORM-12, ELI-8); and
-    `model`, read strictly, agrees. An optional field that was left out has the model's default.
+    `model`, read strictly, agrees. A text that was left out is "".
     Malformed: everything else (FORM-3, FORM-11).
     Errors: none for an answer, however bad: it is a result, not an exception.
     """
@@ -341,7 +358,7 @@ def _read_content(model: type[BaseModel], content: Any, key: str) -> Answer:
         return Malformed(f"{key}: content must hold the fields of the form and no others.")
     if not set(form.get("required", ())) <= set(content):
         return Malformed(f"{key}: a field is missing, and a default is not an answer.")
-    if not all(_fits(form["properties"][name], value) for name, value in content.items()):
+    if not all(fits(form["properties"][name], value) for name, value in content.items()):
         return Malformed(f"{key}: content does not fit the form.")
     try:
         return Accepted(model.model_validate_json(json.dumps(content), strict=True))
@@ -349,8 +366,8 @@ def _read_content(model: type[BaseModel], content: Any, key: str) -> Answer:
         return Malformed(f"{key}: content does not fit the form.")
 
 
-def _fits(declared: Json, value: Any) -> bool:
-    """Tell whether a value answers a property, by the schema that the user saw."""
+def fits(declared: Json, value: Any) -> bool:
+    """Tell whether a value answers a property, by the schema that the user saw (ELI-8)."""
     if declared["type"] == "boolean":
         return isinstance(value, bool)
     if declared["type"] == "string":

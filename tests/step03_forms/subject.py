@@ -143,6 +143,8 @@ def _model(parts: Any, fields: dict[str, Any]) -> type[BaseModel]:
 
 
 def _field(kind: str, options: Any = (), extra: Any = None, **keywords: Any) -> tuple[Any, Any]:
+    if kind == "text made by the model":
+        return str, Field(default_factory=lambda: "made", json_schema_extra=extra, **keywords)
     if kind == "choice":
         return Literal[tuple(options)], Field(json_schema_extra=extra, **keywords)
     if kind == "choices":

@@ -206,9 +206,6 @@ def test_a_key_outside_the_subset_is_refused(subject: Any, rng: Any, declared: A
     "declared",
     [
         {"type": "object", "properties": {}},
-        {"type": "array", "items": {"type": "string"}},
-        {"type": "array"},
-        {"type": "array", "items": {"type": "object"}},
         {"anyOf": [{"type": "string"}, {"type": "null"}]},
         {"type": ["string", "null"]},
         {"type": "null"},
@@ -287,7 +284,7 @@ def test_a_model_becomes_a_flat_object(subject: Any, rng: Any) -> None:
         "day": {"type": "string", "format": "date"},
     }
     assert set(schema) <= {"$schema", "type", "properties", "required"}
-    assert schema["type"] == "object" and set(schema["required"]) == set(fields) - {"title"}
+    assert schema["type"] == "object" and set(schema["required"]) == set(fields)
 
 
 def test_booleans_and_choices_are_required_in_spite_of_a_default(subject: Any) -> None:
@@ -306,16 +303,32 @@ def test_booleans_and_choices_are_required_in_spite_of_a_default(subject: Any) -
 @pytest.mark.parametrize(
     "field",
     [
+        {"kind": "text", "default": "Plan"},
+        {"kind": "text", "default": " "},
+        {"kind": "text", "default": "2026-07-28", "extra": {"format": "date"}},
+        {"kind": "integer", "default": 0},
+        {"kind": "number", "default": 1.5},
+        {"kind": "text made by the model"},
+    ],
+)
+def test_a_text_or_a_number_with_a_default_is_required(subject: Any, rng: Any, field: Any) -> None:
+    name = word(rng)
+    fields = {name: field, "reason": {"kind": "text", "default": ""}}
+    assert subject.schema(fields=fields)["required"] == [name]
+    said = subject.read(fields=fields, responses=accept({"reason": "none"}))
+    assert said == {"outcome": "malformed"}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
         {"kind": "nested"},
-        {"kind": "list of nested"},
-        {"kind": "texts"},
         {"kind": "object"},
         {"kind": "union"},
         {"kind": "optional text", "default": None},
         {"kind": "optional boolean"},
         {"kind": "anything"},
         {"kind": "numeric enum"},
-        {"kind": "set of choices", "options": ["a", "b"]},
         {"kind": "secret"},
         {"kind": "bytes"},
         {"kind": "true only"},
@@ -366,11 +379,11 @@ def test_an_accepted_form_comes_out_as_its_model(subject: Any, rng: Any) -> None
         "colour": {"kind": "enum"},
         "day": {"kind": "date"},
         "title": {"kind": "text"},
-        "reason": {"kind": "text", "default": "none"},
+        "reason": {"kind": "text", "default": ""},
     }
     content = {"share": 3.5, "count": -2, "colour": "red", "day": "2026-07-28", "title": word(rng)}
     said = subject.read(fields=fields, responses=accept(content))
-    assert said == {"outcome": "accepted", "value": {**content, "reason": "none"}}
+    assert said == {"outcome": "accepted", "value": {**content, "reason": ""}}
     whole = subject.read(fields=fields, responses=accept({**content, "share": 3}))
     assert whole["outcome"] == "accepted"
 
@@ -445,6 +458,10 @@ def test_a_default_is_not_consent(subject: Any, default: Any) -> None:
     fields["note_id"] = {**CHOICE["note_id"], "default": "draft-1"}
     only_the_yes = accept({"confirm": True})
     assert subject.read(fields=fields, responses=only_the_yes) == {"outcome": "malformed"}
+    fields = {**CHOICE, "folder": {"kind": "text", "default": "archive"}}
+    assert subject.read(fields=fields, responses=accept(YES)) == {"outcome": "malformed"}
+    said = subject.read(fields=fields, responses=accept({**YES, "folder": "archive"}))
+    assert said == {"outcome": "accepted", "value": {**YES, "folder": "archive"}}
 
 
 def test_a_field_that_was_not_asked_for_is_malformed(subject: Any, rng: Any) -> None:
@@ -522,6 +539,25 @@ def test_titled_and_multiple_choices_may_be_asked_for(subject: Any, rng: Any) ->
     for options in ([{"const": "a"}], [{"const": 1, "title": "One"}], ["a"], [], {"a": "A"}):
         assert subject.check(declared={"type": "string", "oneOf": options}) == REFUSED
     assert subject.check(declared={**single, "format": "date"}) == REFUSED
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"kind": "list of nested"},
+        {"kind": "texts"},
+        {"kind": "set of choices", "options": ["a", "b"]},
+    ],
+)
+def test_a_list_that_is_no_choice_is_refused(subject: Any, rng: Any, field: Any) -> None:
+    name = word(rng)
+    fine = {name: {"kind": "choices", "options": ["a", "b"]}}
+    assert name in subject.schema(fields=fine)["properties"]
+    refusal = subject.schema(fields={**CHOICE, name: field})
+    assert refusal == REFUSED and name in refusal.message
+    for declared in ({}, {"items": {"type": "string"}}, {"items": {"type": "object"}}):
+        refusal = subject.check(name=name, declared={"type": "array", **declared})
+        assert refusal == REFUSED and name in refusal.message
 
 
 def test_titled_and_multiple_choices_come_out_of_a_model(subject: Any, rng: Any) -> None:

@@ -307,7 +307,10 @@ class Written:
     @property
     def required(self):
         needed = set(self.whole.get("required", ()))
-        return [n for n, each in self.fields.items() if n in needed or parse(each).decides]
+        for name, each in self.fields.items():
+            if each.get("default") != "" or parse(each).decides:
+                needed.add(name)
+        return [name for name in self.fields if name in needed]
 
 
 def form_schema(model):

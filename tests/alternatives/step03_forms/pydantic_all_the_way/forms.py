@@ -289,7 +289,8 @@ def form_schema(model):
     for name, declared in schema["properties"].items():
         form["properties"][name] = without_references(declared, schema.get("$defs", {}))
         check_property(name, form["properties"][name])
-        optional = isinstance(known(name, form["properties"][name]), Text | Number | Integer)
+        as_known = known(name, form["properties"][name])
+        optional = isinstance(as_known, Text) and declared.get("default") == ""
         if name in schema.get("required", []) or not optional:
             form["required"].append(name)
     return form

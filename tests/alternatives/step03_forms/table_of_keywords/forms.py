@@ -234,7 +234,7 @@ def form_schema(model):
     properties = {n: flat(d, schema.get("$defs", {})) for n, d in schema["properties"].items()}
     for name, declared in properties.items():
         check_property(name, declared)
-    optional = {n for n, d in properties.items() if kind(d) in ("text", "number")}
+    optional = {n for n, d in properties.items() if kind(d) == "text" and d.get("default") == ""}
     optional -= set(schema.get("required", ()))
     required = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required}
