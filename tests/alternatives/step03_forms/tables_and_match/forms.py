@@ -54,9 +54,6 @@ KEY_TYPES: dict[str, tuple[type, ...]] = {
 BOUNDS = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum"))
 COUNTS = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 
-# The kinds that decide something: their fields are required, default or not (FORM-2).
-DECISIONS = frozenset({"boolean", "enum", "titled enum", "multiple enum"})
-
 # What pydantic says about a model as a whole and a form does without.
 DROPPED_MODEL_KEYS = frozenset({"title", "description", "additionalProperties", "$schema"})
 FORM_KEYS = frozenset({"type", "properties", "required"})
@@ -380,7 +377,7 @@ def form_schema(model: type[BaseModel]) -> Json:
     required = [
         name
         for name, declared in properties.items()
-        if name in demanded or _kind(declared) in DECISIONS
+        if name in demanded or _kind(declared) != "string" or declared.get("default") != ""
     ]
     form: Json = {"type": "object", "properties": properties}
     return form | {"required": required} if required else form
