@@ -19,7 +19,14 @@ from kit.parts import load
 from kit.principal import Principal
 from kit.protocol import INVALID_PARAMS
 from kit.randomness import Randomness
-from kit.refusals import NonceSpent, RpcError, StateRefused, StoreFull, ToolRefusal
+from kit.refusals import (
+    NonceSpent,
+    RpcError,
+    StateRefused,
+    StoreFull,
+    StoreUnavailable,
+    ToolRefusal,
+)
 
 Json = dict[str, Any]
 
@@ -240,6 +247,8 @@ class NotesDelete:
             return self._world.store.claim(interaction.nonce, interaction.expires_at, effect)
         except StoreFull:
             raise ToolRefusal("Too many deletions are under way; try again later.") from None
+        except StoreUnavailable:
+            raise ToolRefusal("The notes cannot be changed now; try again later.") from None
 
     def _delete(self, transaction: Any, note_id: str) -> Json:
         # The world may have changed while the user was thinking: scope is checked again (ONCE-14).

@@ -58,3 +58,7 @@ class NonceSpent(StoreRefusal):
 
 class StoreFull(StoreRefusal):
     """The store holds as many live nonces as it may; nothing live is evicted to make room."""
+
+
+class StoreUnavailable(StoreRefusal):
+    """The store cannot be used at the moment: others write, the disk is full, the file is gone."""

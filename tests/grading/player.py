@@ -13,7 +13,15 @@ from pathlib import Path
 from types import CodeType, CoroutineType, GeneratorType, ModuleType, TracebackType
 from typing import Any
 
-from kit.refusals import NonceSpent, RpcError, StateRefused, StoreFull, StoreRefusal, ToolRefusal
+from kit.refusals import (
+    NonceSpent,
+    RpcError,
+    StateRefused,
+    StoreFull,
+    StoreRefusal,
+    StoreUnavailable,
+    ToolRefusal,
+)
 from kit.todo import NotStarted
 
 LONGEST_MESSAGE = 400
@@ -21,7 +29,11 @@ LONGEST_NUMBER = 4096  # bits; Python itself refuses to write much longer ones
 DEEPEST = 64
 
 Tell = Callable[[dict[str, Any]], None]
-STORE_KINDS: dict[type[Exception], str] = {NonceSpent: "nonce_spent", StoreFull: "store_full"}
+STORE_KINDS: dict[type[Exception], str] = {
+    NonceSpent: "nonce_spent",
+    StoreFull: "store_full",
+    StoreUnavailable: "store_unavailable",
+}
 
 
 class Broken(Exception):

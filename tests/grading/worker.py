@@ -50,6 +50,7 @@ WARM = (
     "kit.randomness",
     "kit.todo",
     "grading.forced_race",
+    "grading.parked",
 )
 
 
