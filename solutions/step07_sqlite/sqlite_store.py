@@ -29,7 +29,7 @@ NOTES_TABLE = """CREATE TABLE IF NOT EXISTS notes (
 # How many nonces are kept, so that nobody has to count them.
 COUNT = (
     "CREATE TABLE IF NOT EXISTS kept (amount INTEGER NOT NULL) STRICT",
-    "INSERT INTO kept SELECT count(*) FROM nonces WHERE NOT EXISTS (SELECT * FROM kept)",
+    "INSERT INTO kept SELECT 0 WHERE NOT EXISTS (SELECT * FROM kept)",
     """CREATE TRIGGER IF NOT EXISTS one_more AFTER INSERT ON nonces
     BEGIN UPDATE kept SET amount = amount + 1; END""",
     """CREATE TRIGGER IF NOT EXISTS one_less AFTER DELETE ON nonces

@@ -53,9 +53,9 @@ class Process:
     lines: int
     go: int
 
-    def wait(self) -> Any:
+    def wait(self, patience: float = PATIENCE) -> Any:
         """Return what it tells next: a statement it is parked before, what it did, or None."""
-        if not select.select([self.lines], [], [], PATIENCE)[0]:
+        if not select.select([self.lines], [], [], patience)[0]:
             return None
         told = b""
         while not told.endswith(b"\n"):
