@@ -17,6 +17,7 @@ PATIENCE = 2.0  # seconds after which a process is taken to wait for another one
 
 _connect = sqlite3.connect
 _listener: Callable[[str], None] | None = None
+opened = 0  # connections that this process and its ancestors opened
 
 
 def listen() -> None:
@@ -25,6 +26,8 @@ def listen() -> None:
 
 
 def _told_connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+    global opened
+    opened += 1
     connection = _connect(*arguments, **options)
     connection.set_trace_callback(_heard)
     return connection

@@ -411,21 +411,28 @@ def killed(parts: Any, *, nonce: str) -> list[Any]:
 
 
 def started_together(parts: Any, *, nonce: str, method: str) -> dict[str, Any]:
-    """Two processes, forked or new, released at once, claim one nonce; see `prove_it.Aftermath`."""
+    """Two processes, forked or new, released at once, claim one nonce; see `prove_it.Aftermath`.
+
+    inherited: how many of them used a connection of their parent.
+    """
     path = _file_with_notes(parts)
     before = _look(path)["notes"]
     inherited = parts.sqlite_store.SqliteStore(path, FrozenClock(START))
     _claim(inherited, "warm " + nonce, START + 60, lambda tx: None)
     told = _forked(parts, inherited, nonce) if method == "fork" else _new(parts, path, nonce)
-    return {"told": sorted(told), **_aftermath(path, nonce, before)}
+    words = [each[0] if isinstance(each, list) else each for each in told]
+    no_own = [each for each in told if isinstance(each, list) and each[1] == 0]
+    return {"told": sorted(words), **_aftermath(path, nonce, before), "inherited": len(no_own)}
 
 
 def _forked(parts: Any, store: Any, nonce: str) -> list[Any]:
-    """Children that use the store object of their parent."""
+    """Children that use the store object of their parent; and the connections that each opened."""
 
     def act(arm: Callable[[], None], note: str) -> Any:
         arm()
-        return _claim(store, nonce, START + 60, lambda tx: (tx.delete(note), "deleted")[1])
+        before = parked.opened
+        said = _claim(store, nonce, START + 60, lambda tx: (tx.delete(note), "deleted")[1])
+        return [said, parked.opened - before]
 
     crew = [parked.start(lambda arm, note=note: act(arm, note)) for note in WANTED]
     for member in crew:

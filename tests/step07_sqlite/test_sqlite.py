@@ -212,6 +212,8 @@ def test_a_nonce_is_kept_until_its_expiry_plus_leeway(subject: Any, rng: Any) ->
     for later in (59, 60, 60 + leeway - 0.5):
         answer = subject.play(steps=[claim(nonce), {"advance": later}, claim(nonce)], leeway=leeway)
         assert told(answer) == ["done", "later", "spent"]
+        others = [claim(nonce), {"advance": later}, claim(word(rng), 500)]
+        assert nonce in subject.play(steps=others, leeway=leeway)["nonces"]
     late = [claim(nonce), {"advance": 60 + leeway}, claim(word(rng), 500)]
     assert nonce not in subject.play(steps=late, leeway=leeway)["nonces"]
 
@@ -256,6 +258,7 @@ def test_two_processes_that_start_together_make_one_deletion(
     answer = subject.started_together(nonce=word(rng), method=method)
     assert answer["told"] == ["deleted", "spent"]
     assert (len(answer["gone"]), answer["nonces"]) == (1, 1)
+    assert answer["inherited"] == 0
 
 
 def test_a_process_that_is_killed_has_changed_nothing(subject: Any, rng: Any) -> None:
