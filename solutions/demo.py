@@ -17,6 +17,7 @@ from kit.protocol import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SERVER_INFO, VER
 from kit.tape import compact
 from server import Parts
 from stage import FORM, TEAM, Json, Reply, Stage, accept
+from stores import STORES
 
 Claims = Iterator[bool]
 REFUSED_STATE = {"reason": "invalid_request_state"}
@@ -24,19 +25,25 @@ REFUSED_STATE = {"reason": "invalid_request_state"}
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One promise. rules: the ids that it rests on. play: acts on a stage, yields its claims."""
+    """One promise. rules: the ids that it rests on. play: acts on a stage, yields its claims.
+
+    stores: those of `stores.STORES` that promise it.
+    """
 
     title: str
     rules: tuple[str, ...]
     play: Callable[[Stage], Claims]
+    stores: tuple[str, ...] = STORES
 
 
 CHECKPOINTS: list[Checkpoint] = []
 
 
-def checkpoint(title: str, *rules: str) -> Callable[[Callable[[Stage], Claims]], None]:
+def checkpoint(
+    title: str, *rules: str, stores: tuple[str, ...] = STORES
+) -> Callable[[Callable[[Stage], Claims]], None]:
     """Add the decorated play to the demo."""
-    return lambda play: CHECKPOINTS.append(Checkpoint(title, rules, play))
+    return lambda play: CHECKPOINTS.append(Checkpoint(title, rules, play, stores))
 
 
 def failed(reply: Reply, code: int, data: Any = None) -> bool:
@@ -201,6 +208,20 @@ def _(stage: Stage) -> Claims:
     yield failed(replay, -32602, REFUSED_STATE) and "draft-2" in stage.ids()
 
 
+@checkpoint(
+    "a restart forgets nothing: neither the deletion nor what is spent",
+    *("ONCE-12", "SQL-1", "SQL-5"),
+    stores=("sqlite",),
+)
+def _(stage: Stage) -> Claims:
+    spent, open_question = stage.ask(), stage.ask()
+    yield done(stage.answer(spent, accept()))
+    stage.restart()
+    yield "draft-1" not in stage.ids() and len(stage.ids()) == 4
+    yield failed(stage.answer(spent, accept("draft-2")), -32602, REFUSED_STATE)
+    yield done(stage.answer(open_question, accept("draft-2")))
+
+
 @checkpoint("decline spends the state, and the tool can be asked again", "ONCE-4", "ONCE-11")
 def _(stage: Stage) -> Claims:
     state = stage.ask()
@@ -296,9 +317,9 @@ def _(stage: Stage) -> Claims:
     yield done(stage.answer(state, accept()))
 
 
-def hold(point: Checkpoint, parts: Parts) -> tuple[bool, str]:
+def hold(point: Checkpoint, parts: Parts, store: str = "memory") -> tuple[bool, str]:
     """Play one checkpoint on a fresh stage; return whether it holds, and what travelled."""
-    stage, claims, bug = Stage(parts), [], ""
+    stage, claims, bug = Stage(parts, store), [], ""
     try:
         claims = list(point.play(stage))
     except Exception as error:
@@ -332,24 +353,25 @@ def _unusual(meta: Json) -> Json:
     return {} if SERVER_INFO in meta else said
 
 
-def main() -> int:
-    """Play all checkpoints; 0 when all hold, 1 otherwise."""
+def main(store: str = "memory") -> int:
+    """Play all checkpoints that this store promises; 0 when all hold, 1 otherwise."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     parts = Parts(part_paths(os.environ.get("PARTS", "solutions")))
     print(
         "notes_delete over HTTP on 127.0.0.1. Each request also carries _meta with the version and"
     )
     print("the client's capabilities; it is shown where it is not the usual one.\n")
+    points = [point for point in CHECKPOINTS if store in point.stores]
     kept = 0
-    for number, point in enumerate(CHECKPOINTS, 1):
-        holds, shown = hold(point, parts)
+    for number, point in enumerate(points, 1):
+        holds, shown = hold(point, parts, store)
         kept += holds
         mark = "✓ holds " if holds else "✗ FAILS "
         if colour:
             mark = f"\x1b[{32 if holds else 31}m{mark}\x1b[0m"
         print(f"{number:>2} {point.title}\n{shown}\n   {mark} {' '.join(point.rules)}\n")
-    print(f"{kept} of {len(CHECKPOINTS)} checkpoints hold.")
-    return 0 if kept == len(CHECKPOINTS) else 1
+    print(f"{kept} of {len(points)} checkpoints hold.")
+    return 0 if kept == len(points) else 1
 
 
 if __name__ == "__main__":

@@ -5,20 +5,24 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kit.clock import SystemClock
 from kit.http_loop import HttpLoop
-from kit.notes import ALICE, GRANTS, example_notes
+from kit.notes import ALICE, GRANTS
 from kit.parts import ROOT, part_paths
 from kit.principal import Principal
 from kit.randomness import SystemRandomness
+from kit.refusals import StoreUnavailable
 from kit.secrets_file import Secrets, SecretsUnusable, load_or_make, save
 from kit.stdio_loop import run_stdio
 from server import NotesServer, Parts, World
+from stores import open_store
 
 SECRETS = ROOT / ".lab" / "server.json"
+DATABASE = ROOT / ".lab" / "notes.db"
 
 
 def say(line: str) -> None:
@@ -26,12 +30,21 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def build(parts: str, secrets: Secrets, user: str) -> tuple[NotesServer, Parts]:
+@dataclass(frozen=True)
+class Choice:
+    """What the operator chose. parts: whose. store: of `stores.STORES`, file: for sqlite."""
+
+    parts: str = "solutions"
+    store: str = "memory"
+    file: Path = DATABASE
+
+
+def build(choice: Choice, secrets: Secrets, user: str) -> tuple[NotesServer, Parts]:
     """Return the server and its parts. user: gets the workspaces that the examples grant Alice."""
-    made = Parts(_told(part_paths(parts), parts))
-    notes, clock, randomness = example_notes(), SystemClock(), SystemRandomness()
+    made = Parts(_told(part_paths(choice.parts), choice.parts))
+    clock, randomness = SystemClock(), SystemRandomness()
     ring = made.state.KeyRing(secrets.keys, secrets.signer)
-    store = made.replay.ReplayStore(notes, clock)
+    notes, store = open_store(choice.store, made, clock, choice.file)
     grants = {**GRANTS, user: GRANTS[ALICE]}
     return NotesServer(made, World(notes, grants, ring, store, clock, randomness), say), made
 
@@ -44,19 +57,21 @@ def _told(paths: dict[str, Path], parts: str) -> dict[str, Path]:
     return paths
 
 
-def serve_stdio(parts: str, secrets: Secrets) -> int:
+def serve_stdio(choice: Choice, secrets: Secrets) -> int:
     """Serve the operating-system user on stdin and stdout until stdin ends (STDIO-5)."""
     user = Principal(getpass.getuser(), frozenset({"notes"}))
-    server, _ = build(parts, secrets, user.subject)
+    server, _ = build(choice, secrets, user.subject)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # a stray print must not break the wire
     run_stdio(lambda line: server.answer_line(line, user), source, sink)
     return 0
 
 
-def serve_http(parts: str, secrets: Secrets, port: int, ready: Callable[[HttpLoop], None]) -> int:
+def serve_http(
+    choice: Choice, secrets: Secrets, port: int, ready: Callable[[HttpLoop], None]
+) -> int:
     """Serve bearer tokens on 127.0.0.1 until SIGINT or SIGTERM. ready: called once it listens."""
-    server, made = build(parts, secrets, ALICE)
+    server, made = build(choice, secrets, ALICE)
     behind = made.edge.Server(made.envelope.decode, server.handle, made.envelope.failure)
     loop = HttpLoop(lambda request: made.edge.respond(request, settings, behind), port)
     hosts = frozenset({f"127.0.0.1:{loop.port}", f"localhost:{loop.port}"})
@@ -70,19 +85,22 @@ def serve_http(parts: str, secrets: Secrets, port: int, ready: Callable[[HttpLoo
     return 0
 
 
-def main(transport: str, parts: str, port: int, token_for: str | None) -> int:
+def main(transport: str, choice: Choice, port: int, token_for: str | None) -> int:
     """Serve; 2 when something that the operator can mend stands in the way."""
     try:
         secrets = load_or_make(SECRETS, SystemRandomness())
         if transport == "stdio":
-            return serve_stdio(parts, secrets)
+            return serve_stdio(choice, secrets)
         if token_for or not secrets.tokens:
             subject = token_for or ALICE
             token = secrets.issue(subject, frozenset({"notes"}), SystemRandomness())
             save(SECRETS, secrets)
             say(f"Bearer token for {subject}, shown once: {token}")
         address = "http://127.0.0.1:{}/mcp, until you press Ctrl-C"
-        return serve_http(parts, secrets, port, lambda loop: say(address.format(loop.port)))
+        return serve_http(choice, secrets, port, lambda loop: say(address.format(loop.port)))
+    except StoreUnavailable:
+        say(f"The server did not start: {choice.file} cannot be used as its database.")
+        return 2
     except (SecretsUnusable, OSError) as trouble:
         say(f"The server did not start: {trouble}")
         return 2

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, create_model
 
 from kit.clock import Clock
-from kit.notes import Note, Notes
+from kit.notes import Note
 from kit.parts import load
 from kit.principal import Principal
 from kit.protocol import INVALID_PARAMS
@@ -59,11 +59,12 @@ DESCRIPTOR: Json = {
 class World:
     """What the server works on and with; shared by all server objects that act as one.
 
-    notes, grants: the world and who may use which workspace. ring: of step 05. store: of step 06.
-    audience: the name of the service that a state is good for.
+    notes, grants: the world and who may use which workspace. ring: of step 05. store: of step 06,
+    or of another step that keeps its interface. audience: the name of the service that a state is
+    good for.
     """
 
-    notes: Notes
+    notes: Any
     grants: Mapping[str, tuple[str, ...]]
     ring: Any
     store: Any
@@ -80,7 +81,8 @@ class Parts:
         self.envelope, self.scope = modules["envelope"], modules["scope"]
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
-        self.replay, self.edge = modules["replay"], modules["edge"]
+        self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
+        self.edge = modules["edge"]
 
 
 class NotesServer:

@@ -3,19 +3,22 @@
 import hashlib
 import http.client
 import json
+import tempfile
 import threading
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from kit.clock import FrozenClock
 from kit.http_loop import HttpLoop
-from kit.notes import ALICE, BOB, GRANTS, Notes, example_notes
+from kit.notes import ALICE, BOB, GRANTS
 from kit.principal import Principal
 from kit.protocol import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, VERSION
 from kit.randomness import SeededRandomness
 from kit.tape import Tape
 from server import NotesServer, Parts, World
+from stores import open_store
 
 Json = dict[str, Any]
 
@@ -46,25 +49,32 @@ class Reply:
 class Stage:
     """Two server objects that share one world, and a client that can say anything to them.
 
-    parts: the parts under show. world: what the two servers share.
+    parts: the parts under show. store: of `stores.STORES`; on sqlite each server has objects of its
+    own, as processes have, and only the file is shared. world: the first server's.
     """
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, store: str = "memory") -> None:
         self.parts = parts
         self.clock = FrozenClock()
-        self.notes: Notes = example_notes()
+        self._store, self._folder = store, tempfile.TemporaryDirectory()
+        self.database = Path(self._folder.name) / "notes.db"
         self.tape = Tape(self.clock)
         self.log: list[str] = []
         self._ids = count(1)
+        self._randomness = SeededRandomness("demo")
+        self._ring = parts.state.KeyRing({"k1": self._randomness.token_bytes(32)}, "k1")
+        self._start()
+
+    def _start(self) -> None:
         self.world = self._new_world()
-        self._loops = [self._open(self.world), self._open(self.world)]
+        second = self.world if self._store == "memory" else self._new_world()
+        self.notes = self.world.notes
+        self._loops = [self._open(self.world), self._open(second)]
         self._lines = [http.client.HTTPConnection("127.0.0.1", each.port) for each in self._loops]
 
     def _new_world(self) -> World:
-        randomness = SeededRandomness("demo")
-        ring = self.parts.state.KeyRing({"k1": randomness.token_bytes(32)}, "k1")
-        store = self.parts.replay.ReplayStore(self.notes, self.clock)
-        return World(self.notes, GRANTS, ring, store, self.clock, randomness)
+        notes, store = open_store(self._store, self.parts, self.clock, self.database)
+        return World(notes, GRANTS, self._ring, store, self.clock, self._randomness)
 
     def _open(self, world: World) -> HttpLoop:
         server = NotesServer(self.parts, world, self.log.append)
@@ -79,8 +89,17 @@ class Stage:
         threading.Thread(target=loop.serve_forever, args=(0.02,), daemon=True).start()
         return loop
 
+    def restart(self) -> None:
+        """End both servers and start new ones; what they had in memory is gone."""
+        self._stop()
+        self._start()
+
     def close(self) -> None:
-        """End the connections and the servers."""
+        """End the connections and the servers, and delete the file."""
+        self._stop()
+        self._folder.cleanup()
+
+    def _stop(self) -> None:
         for line in self._lines:
             line.close()
         for loop in self._loops:

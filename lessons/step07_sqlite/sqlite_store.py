@@ -178,7 +178,7 @@ class SqliteStore:
 
 
 class SqliteNotes:
-    """The notes of the database file for those who only read; stands where `kit.notes.Notes` does.
+    """The notes of the database file, outside of any claim; stands where `kit.notes.Notes` does.
 
     path: of the file. start: the notes of a new file; a file with a table of notes keeps its own.
     """
@@ -202,6 +202,12 @@ class SqliteNotes:
     def find(self, note_id: str) -> Note | None:
         """Return the note of that id, or None."""
         return Transaction(self._connections.mine()).find(note_id)
+
+    def put(self, note: Note) -> None:
+        """Add the note, or replace the one of the same id. Errors: as `transaction`."""
+        connection, row = self._connections.mine(), (note.id, note.title, note.uri, note.body)
+        with transaction(connection):
+            connection.execute("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", row)
 
 
 class Connections:

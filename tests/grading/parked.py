@@ -22,7 +22,7 @@ opened = 0  # connections that this process and its ancestors opened
 
 def listen() -> None:
     """Let every connection that is opened from now on tell its statements; before parts load."""
-    sqlite3.connect = _told_connect
+    sqlite3.connect = _told_connect  # type: ignore[assignment]
 
 
 def _told_connect(*arguments: Any, **options: Any) -> sqlite3.Connection:

@@ -24,9 +24,14 @@ def parts() -> Any:
     return server.Parts(part_paths("solutions"))
 
 
-@pytest.mark.parametrize("point", demo.CHECKPOINTS, ids=lambda point: point.title)
-def test_every_checkpoint_holds(parts: Any, point: Any) -> None:
-    holds, shown = demo.hold(point, parts)
+PLAYS = [(point, store) for point in demo.CHECKPOINTS for store in point.stores]
+
+
+@pytest.mark.parametrize(
+    ("point", "store"), PLAYS, ids=[f"{point.title}, {store}" for point, store in PLAYS]
+)
+def test_every_checkpoint_holds(parts: Any, point: Any, store: str) -> None:
+    holds, shown = demo.hold(point, parts, store)
     assert holds, shown
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 from kit.parts import ROOT
 
@@ -10,6 +11,8 @@ OPTIONS = {
     "TRANSPORT": "http (default) or stdio",
     "PORT": "TCP port on 127.0.0.1, default 8765",
     "PARTS": "lessons serves your own parts where they are finished",
+    "STORE": "memory (default) or sqlite, which survives a restart and is shared by processes",
+    "FILE": "the database file for STORE=sqlite, default .lab/notes.db",
     "TOKEN_FOR": "issue a new bearer token for this principal: alice or bob",
 }
 
@@ -17,8 +20,12 @@ OPTIONS = {
 def run(options: dict[str, str]) -> int:
     """Serve until told to stop; 2 for options that make no sense."""
     transport, port = options.get("TRANSPORT", "http"), options.get("PORT", "8765")
+    store = options.get("STORE", "memory")
     if transport not in ("http", "stdio"):
         print(f"TRANSPORT is http or stdio, not {transport!r}.", file=sys.stderr)
+        return 2
+    if store not in ("memory", "sqlite"):
+        print(f"STORE is memory or sqlite, not {store!r}.", file=sys.stderr)
         return 2
     if not (port.isdecimal() and int(port) < 65536):
         print(f"PORT is a number from 0 to 65535, not {port!r}.", file=sys.stderr)
@@ -28,5 +35,6 @@ def run(options: dict[str, str]) -> int:
         return 2
     sys.path.insert(0, str(ROOT / "solutions"))
     hosts = importlib.import_module("hosts")
-    parts, token_for = options.get("PARTS", "solutions"), options.get("TOKEN_FOR")
-    return int(hosts.main(transport, parts, int(port), token_for))
+    file = Path(options["FILE"]) if "FILE" in options else hosts.DATABASE
+    choice = hosts.Choice(options.get("PARTS", "solutions"), store, file)
+    return int(hosts.main(transport, choice, int(port), options.get("TOKEN_FOR")))
