@@ -345,14 +345,20 @@ def _claimer(parts: Any, path: Path, nonce: str, note: str) -> Callable[[Any], A
 
 
 def _rivals(first: Any, second: Any, point: int) -> list[Any] | None:
-    """Run both, the first one parked before one statement; None when it has fewer."""
-    one = parked.start(first, point)
+    """Run both, the first one parked before one statement; None when it has fewer.
+
+    The second one is ready before: what it still has to open must not make it wait.
+    """
+    two = parked.start(second)
+    ready, one = two.wait(), parked.start(first, point)
     stopped = one.wait()
     if stopped is None or "parked" not in stopped:
         one.end()
+        two.end(kill=True)
         _started([stopped])
         return None
-    two = parked.start(lambda arm: second(lambda: None))
+    _started([ready])
+    two.release()
     told_two = two.wait(HASTE)  # nothing, where it waits for the first one
     one.release()
     told = [one.wait(), told_two or two.wait()]

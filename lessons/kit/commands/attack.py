@@ -56,7 +56,7 @@ def _play(attack: Any, against: str) -> int:
     lent = _lend(parts, attack.NEEDS) if against == "yours" else []
     if against == "naive":
         attack.make_naive(parts)
-    stage = stage_module.Stage(parts)
+    stage = stage_module.Stage(parts, getattr(attack, "STORE", "memory"))
     try:
         succeeded = attack.attack(stage)
     finally:
