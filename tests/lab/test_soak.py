@@ -1,0 +1,64 @@
+"""The soaks: a right store balances its books, wrong ones do not, wrong options are refused."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from kit.commands import soak as command
+from kit.parts import ROOT, load, part_paths
+from soak import step07_sqlite as sqlite
+from soak.ledger import Ledger
+
+SMALL = sqlite.Size(processes=4, states=60, kills=6)
+
+
+def books(part: Path, seconds: float = 60.0) -> Ledger:
+    return sqlite.soak(load(part), seconds, 7, lambda line: None, SMALL)
+
+
+def wrong_store(name: str, folder: Path) -> Path:
+    """A kept known-bad store, as a file."""
+    kept = ROOT / "tests" / "known_bad" / "step07_sqlite" / f"{name}.toml"
+    text = part_paths()["sqlite_store"].read_text(encoding="utf-8")
+    for edit in tomllib.loads(kept.read_text(encoding="utf-8"))["edit"]:
+        text = text.replace(edit["find"], edit["replace"])
+    (folder / "sqlite_store.py").write_text(text, encoding="utf-8")
+    return folder / "sqlite_store.py"
+
+
+def test_the_books_of_the_reference_balance() -> None:
+    ledger = books(part_paths()["sqlite_store"])
+    assert ledger.wrong == []
+    assert ledger.numbers["confirmations sent"] == 240
+    assert ledger.numbers["notes gone"] == ledger.numbers["nonces spent"] == 120
+    assert ledger.numbers["processes killed"] == 6
+
+
+def test_a_soak_that_is_cut_short_balances_too() -> None:
+    assert books(part_paths()["sqlite_store"], 0.01).wrong == []
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("set_in_the_process", "A claim crashed: crashed:KeyError."),
+        ("insert_or_replace", "A claim crashed: crashed:KeyError."),
+    ],
+)
+def test_wrong_stores_do_not_balance(tmp_path: Path, name: str, sentence: str) -> None:
+    assert sentence in books(wrong_store(name, tmp_path)).wrong
+
+
+@pytest.mark.parametrize(
+    "options", [{"STEP": "99"}, {"STEP": "07", "SECONDS": "0"}, {"STEP": "07", "SEED": "x"}]
+)
+def test_wrong_options_are_refused(options: dict[str, str], capsys: pytest.CaptureFixture) -> None:
+    assert command.run(options) == 2
+    assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_the_command_prints_the_books(capsys: pytest.CaptureFixture) -> None:
+    assert command.run({"STEP": "7", "SECONDS": "1", "SEED": "1"}) == 0
+    said = capsys.readouterr().out
+    assert "the books balance" in said and "processes killed" in said
