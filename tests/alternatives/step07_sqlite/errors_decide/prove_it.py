@@ -1,0 +1,42 @@
+"""What proves that of two rivals exactly one took effect: count, do not look for a missing note.
+
+Promise: no store gets through that deletes twice, that answers "deleted" and forgets the nonce,
+or that says so and deletes nothing; and none is accused for letting this or that rival win.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Aftermath:
+    """What is found when two processes have claimed one nonce.
+
+    told: what each was told, "deleted", "spent" or "unavailable"; "crashed" for a traceback.
+    wanted: the note that each wanted to delete, two different ones. before, after: ids of all
+    notes. nonces: rows of this nonce in the table of nonces.
+    """
+
+    told: tuple[str, str]
+    wanted: tuple[str, str]
+    before: frozenset[str]
+    after: frozenset[str]
+    nonces: int
+
+
+def exactly_one_commit(aftermath: Aftermath) -> None:
+    """Return when exactly one deletion was committed, with its nonce (SQL-18).
+
+    One of the two was told "deleted", whichever; the other one was refused, by a word and not by a
+    crash. Its note is there and the winner's is gone, and nothing else came or went. The nonce has
+    one row.
+    Errors: AssertionError with a sentence that says what is wrong.
+    """
+    if "crashed" in aftermath.told:
+        raise AssertionError("one of them crashed")
+    if sorted(word == "deleted" for word in aftermath.told) != [False, True]:
+        raise AssertionError("not exactly one was told that it deleted")
+    winner = aftermath.wanted[aftermath.told.index("deleted")]
+    if aftermath.after != aftermath.before - {winner} or winner not in aftermath.before:
+        raise AssertionError("the notes are not those before without the winner's")
+    if aftermath.nonces != 1:
+        raise AssertionError("the nonce has not one row")
