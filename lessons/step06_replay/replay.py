@@ -29,7 +29,16 @@ class Transaction:
         self._deleted: list[str] = []
 
     def find(self, note_id: str) -> Note | None:
-        """Return the note as this transaction sees it, or None."""
+        """Return the note as this transaction sees it, or None.
+
+        >>> from kit.notes import example_notes
+        >>> transaction = Transaction(example_notes())
+        >>> transaction.find("draft-1").title
+        'Draft'
+        >>> transaction.delete("draft-1")
+        >>> print(transaction.find("draft-1"))
+        None
+        """
         todo("6.1: Find in a transaction")
 
     def delete(self, note_id: str) -> None:
@@ -37,8 +46,34 @@ class Transaction:
         todo("6.2: Delete now, commit later")
 
     def commit(self) -> None:
-        """Do to the shared world what was done here."""
+        """Do to the shared world all that was done here, or nothing (ONCE-5).
+
+        Errors: KeyError when one of the notes has gone from the shared world since; then the
+        others stay.
+        """
         todo("6.2: Delete now, commit later")
+
+
+class OneAtATime:
+    """A lock for `with`: others wait their turn, and its own holder is told off.
+
+    A plain Lock would let an effect that claims wait for itself, for ever. An RLock would let it
+    in, and spend its own nonce twice.
+    Errors: RuntimeError for the thread that is inside already.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holder = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        if self._holder == threading.get_ident():
+            raise RuntimeError("An effect must not claim.")
+        self._lock.acquire()
+        self._holder = threading.get_ident()
+
+    def __exit__(self, *raised: object) -> None:
+        self._holder = 0
+        self._lock.release()
 
 
 class ReplayStore:
@@ -56,30 +91,45 @@ class ReplayStore:
     ) -> None:
         self._notes, self._clock = notes, ForwardClock(clock)
         self._capacity, self._leeway = capacity, leeway
-        self._lock = threading.Lock()
+        self._lock = OneAtATime()
         self._spent: set[str] = set()
         self._by_expiry: list[tuple[float, str]] = []
+
+    def remember(self, nonce: str, until: float) -> None:
+        """Keep `nonce` until that time, in seconds since the epoch. The caller holds the lock."""
+        todo("6.3: Remember long enough, and no longer")
+
+    def is_spent(self, nonce: str) -> bool:
+        """Tell whether `nonce` is remembered, to the letter. The caller holds the lock."""
+        todo("6.3: Remember long enough, and no longer")
+
+    def prune(self) -> None:
+        """Forget the nonces whose time, as given to `remember`, is up (ONCE-7).
+
+        They go from the oldest end, so the cost does not grow with the number of live ones
+        (ONCE-9). The caller holds the lock.
+        """
+        todo("6.3: Remember long enough, and no longer")
 
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Spend `nonce` and run `effect` as one step; return what `effect` returns (ONCE-1).
 
         nonce: out of a state that was verified, never the text of the token (ONCE-6).
         expires_at: seconds since the epoch; the nonce is remembered until then plus leeway
-        (ONCE-7). effect: takes the Transaction; whatever it raises goes through, and then the
-        nonce is not spent and nothing has changed (ONCE-5).
+        (ONCE-7). effect: takes the Transaction; whatever it or the commit raises goes through,
+        and then the nonce is not spent and nothing has changed (ONCE-5).
+        A rival waits for how this claim ends: if it fails, the rival may have the nonce.
         Errors: NonceSpent for a nonce that is spent, or too old to be remembered; StoreFull when
-        `capacity` nonces are live: none of them is evicted (ONCE-8).
+        `capacity` nonces are live: none of them is evicted (ONCE-8); RuntimeError, at once, for a
+        claim that the effect of another claim makes on this store, whatever its nonce.
+
+        >>> from kit.clock import FrozenClock
+        >>> from kit.notes import example_notes
+        >>> store = ReplayStore(example_notes(), FrozenClock(0.0))
+        >>> store.claim("nonce-1", 120.0, lambda transaction: transaction.delete("draft-1"))
+        >>> store.claim("nonce-1", 120.0, lambda transaction: transaction.delete("draft-2"))
+        Traceback (most recent call last):
+            ...
+        kit.refusals.NonceSpent
         """
-        todo("6.3: Claim and effect are one step")
-
-    def prune(self) -> None:
-        """Forget the nonces whose time, leeway included, is up (ONCE-7).
-
-        They go from the oldest end, so the cost does not grow with the number of live ones
-        (ONCE-9). The caller holds the lock.
-        """
-        todo("6.4: Remember long enough, and no longer")
-
-    def remember(self, nonce: str, until: float) -> None:
-        """Keep `nonce` until that time, in seconds since the epoch. The caller holds the lock."""
-        todo("6.4: Remember long enough, and no longer")
+        todo("6.4: Claim and effect are one step")

@@ -49,6 +49,7 @@ WARM = (
     "kit.protocol",
     "kit.randomness",
     "kit.todo",
+    "grading.counted",
     "grading.forced_race",
     "grading.parked",
 )
