@@ -102,19 +102,26 @@ class ReplayStore:
         self._by_expiry: list[tuple[float, str]] = []
 
     def remember(self, nonce: str, until: float) -> None:
-        """Keep `nonce` until that time, in seconds since the epoch. The caller holds the lock."""
+        """Keep `nonce` until that time, in seconds since the epoch.
+
+        The caller holds the lock, and has seen that `nonce` is not remembered yet: nobody
+        remembers one twice.
+        """
         self._spent.add(nonce)
         heapq.heappush(self._by_expiry, (until, nonce))
 
     def is_spent(self, nonce: str) -> bool:
-        """Tell whether `nonce` is remembered, to the letter. The caller holds the lock."""
+        """Tell whether `nonce` is remembered, to the letter. The caller holds the lock.
+
+        What is over and was not pruned yet is still remembered.
+        """
         return nonce in self._spent
 
     def prune(self) -> None:
-        """Forget the nonces whose time, as given to `remember`, is up (ONCE-7).
+        """Forget the nonces whose time is up: `until`, as given to `remember`, is now or earlier.
 
         They go from the oldest end, so the cost does not grow with the number of live ones
-        (ONCE-9). The caller holds the lock.
+        (ONCE-7, ONCE-9). The caller holds the lock.
         """
         while self._by_expiry and self._by_expiry[0][0] <= self._clock.now():
             self._spent.remove(heapq.heappop(self._by_expiry)[1])
@@ -123,13 +130,16 @@ class ReplayStore:
         """Spend `nonce` and run `effect` as one step; return what `effect` returns (ONCE-1).
 
         nonce: out of a state that was verified, never the text of the token (ONCE-6).
-        expires_at: seconds since the epoch; the nonce is remembered until then plus leeway
-        (ONCE-7). effect: takes the Transaction; whatever it or the commit raises goes through,
-        and then the nonce is not spent and nothing has changed (ONCE-5).
-        A rival waits for how this claim ends: if it fails, the rival may have the nonce.
-        Errors: NonceSpent for a nonce that is spent, or too old to be remembered; StoreFull when
-        `capacity` nonces are live: none of them is evicted (ONCE-8); RuntimeError, at once, for a
-        claim that the effect of another claim makes on this store, whatever its nonce.
+        expires_at: seconds since the epoch; the nonce is remembered until then plus leeway, and
+        at that very moment it is too old (ONCE-7). effect: takes the Transaction; whatever it or
+        the commit raises goes through, and then the nonce is not spent and nothing has changed
+        (ONCE-5).
+        A rival waits for how this claim ends: if it fails, the rival may have the nonce. Time
+        goes on inside a claim: a nonce that is over while you look is refused, not granted again.
+        Errors, in this order: RuntimeError, at once, for a claim that the effect of another claim
+        makes on this store, whatever its nonce. NonceSpent for a nonce that is spent or too old,
+        in a full store, too; NaN is no time to come, so it is too old. StoreFull when `capacity`
+        nonces are live: none of them is evicted (ONCE-8).
 
         >>> from kit.clock import FrozenClock
         >>> from kit.notes import example_notes
@@ -142,7 +152,8 @@ class ReplayStore:
         """
         with self._lock:
             self.prune()
-            if self.is_spent(nonce) or expires_at + self._leeway <= self._clock.now():
+            # The time is read after pruning: what was forgotten just now is too old by now.
+            if self.is_spent(nonce) or not self._clock.now() < expires_at + self._leeway:
                 raise NonceSpent
             if len(self._spent) >= self._capacity:
                 raise StoreFull

@@ -20,6 +20,23 @@ ROOM = 10  # live nonces, unless the check says otherwise
 LEEWAY = 5
 
 
+class JumpingClock(FrozenClock):
+    """A clock that can move while somebody reads it, as the ones outside a check do."""
+
+    _readings, _seconds = 0, 0.0
+
+    def jump(self, readings: int, seconds: float) -> None:
+        """Move by so many seconds just before that reading, counted from now on."""
+        self._readings, self._seconds = readings, seconds
+
+    def now(self) -> float:
+        """Seconds since the epoch, UTC."""
+        self._readings -= 1
+        if self._readings == 0:
+            self.advance(self._seconds)
+        return super().now()
+
+
 def transact(parts: Any, *, notes: list[Json], actions: list[list[str]]) -> Json:
     """Do things in one Transaction: find, delete, commit; vanish and look (at the shared notes)."""
     world = _world(notes)
@@ -73,13 +90,16 @@ def play(
     leeway: float = LEEWAY,
 ) -> Json:
     """Run a script on one store: claims, and moves of the clock."""
-    world, clock = _world(notes), FrozenClock(start)
+    world, clock = _world(notes), JumpingClock(start)
     store = parts.replay.ReplayStore(world, clock, capacity, leeway)
     told = []
     for step in steps:
         if "advance" in step:
             clock.advance(step["advance"])
             told.append("later")
+        elif "jump" in step:
+            clock.jump(**step["jump"])
+            told.append("soon")
         else:
             told.append(_claim(store, world, start, step))
     return {"told": told, "notes": _ids(world)}
@@ -88,7 +108,8 @@ def play(
 def _claim(store: Any, world: Notes, start: float, step: Json) -> Any:
     """One claim: what it was told, in a word, or what its effect returned."""
     try:
-        return store.claim(step["claim"], start + step["until"], _effect(store, world, start, step))
+        until = start + float(step["until"])
+        return store.claim(step["claim"], until, _effect(store, world, start, step))
     except NonceSpent:
         return "spent"
     except StoreFull:

@@ -104,7 +104,7 @@ def test_pruning_keeps_a_nonce_until_its_time_is_up(subject: Any, rng: Any) -> N
     one, two, life = word(rng), word(rng), rng.randrange(20, 300)
     asked = [PRUNE, {"spent": one}, {"spent": two}]
     steps = [PRUNE, remember(one, life), remember(two, life + 900), {"advance": life - 0.5}]
-    later = {"advance": 2.5}
+    later = {"advance": 0.5}
     assert keep(subject, rng, *steps, *asked, later, *asked) == [True, True, False, True]
 
 
@@ -138,7 +138,7 @@ def test_keeping_the_book_costs_the_same_however_long_it_is(subject: Any, rng: A
 # 6.4
 
 
-def claim(nonce: str, until: float = 60, **more: Any) -> dict[str, Any]:
+def claim(nonce: str, until: float | str = 60, **more: Any) -> dict[str, Any]:
     """A claim that lives for so many seconds from the start of the script."""
     return {"claim": nonce, "until": until, **more}
 
@@ -227,6 +227,22 @@ def test_a_nonce_too_old_to_be_remembered_is_refused(subject: Any, rng: Any) -> 
     )
 
 
+def test_an_expiry_that_is_not_a_number_is_too_old(subject: Any, rng: Any) -> None:
+    notes, nonce = some_notes(rng), word(rng)
+    step = claim(nonce, "nan", delete=ids(notes)[:1])
+    told = play(subject, rng, step, claim(nonce, delete=ids(notes)[1:2]), notes=notes)
+    assert told == (["spent", "done"], ids(notes, 1))
+
+
+def test_a_nonce_that_is_over_while_you_look_is_not_granted_again(subject: Any, rng: Any) -> None:
+    notes, nonce = some_notes(rng), word(rng)
+    start = [claim(word(rng), 10), claim(nonce), {"advance": 64.5}]
+    for reading in range(1, 8):
+        soon = {"jump": {"readings": reading, "seconds": 1}}
+        told = play(subject, rng, *start, soon, claim(nonce, delete=ids(notes)[:1]), notes=notes)
+        assert told == (["done", "done", "later", "soon", "spent"], ids(notes))
+
+
 def test_a_clock_that_goes_back_brings_no_nonce_back(subject: Any, rng: Any) -> None:
     nonce = word(rng)
     steps = [claim(nonce), {"advance": 65}, claim(word(rng), 500), {"advance": -30}, claim(nonce)]
@@ -237,8 +253,8 @@ def test_a_full_store_refuses_and_evicts_nothing(subject: Any, rng: Any) -> None
     notes = some_notes(rng)
     one, two, three = word(rng), word(rng), word(rng)
     steps = [claim(one), claim(two), claim(three, delete=ids(notes)[:1]), claim(one), claim(two)]
-    told = play(subject, rng, *steps, notes=notes, capacity=2)
-    assert told == (["done", "done", "full", "spent", "spent"], ids(notes))
+    told = play(subject, rng, *steps, claim(word(rng), -5), notes=notes, capacity=2)
+    assert told == (["done", "done", "full", "spent", "spent", "spent"], ids(notes))
 
 
 def test_expired_nonces_make_room(subject: Any, rng: Any) -> None:

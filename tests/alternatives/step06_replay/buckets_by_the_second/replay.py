@@ -6,7 +6,7 @@ kept for up to a second longer than it must be.
 
 from bisect import insort
 from collections.abc import Callable
-from math import ceil
+from math import ceil, isnan
 from threading import RLock
 from typing import Any
 
@@ -36,7 +36,18 @@ class Transaction:
         self._steps.append(lambda: self._base.delete(note_id))
 
     def commit(self) -> None:
-        """Do the recorded steps."""
+        """Do the recorded steps; put back what is gone when one of them fails."""
+        before = list(self._base)
+        try:
+            self._do_the_steps()
+        except BaseException:
+            now = {note.id for note in self._base}
+            for note in before:
+                if note.id not in now:
+                    self._base.put(note)
+            raise
+
+    def _do_the_steps(self) -> None:
         for step in self._steps:
             step()
         self._steps = []
@@ -53,6 +64,7 @@ class ReplayStore:
         self.capacity = capacity
         self.leeway = leeway
         self.guard = RLock()
+        self.busy = False
         self.buckets: dict[int, list[str]] = {}
         self.seconds: list[int] = []
         self.live: set[str] = set()
@@ -61,13 +73,19 @@ class ReplayStore:
         """Refuse, or do it and write it down, all under one guard."""
         self.guard.acquire()
         try:
-            self.prune()
-            return self._claim_now(nonce, expires_at + self.leeway, effect)
+            if self.busy:  # only the thread that holds the guard can see this
+                raise RuntimeError("a claim inside the effect of a claim")
+            self.busy = True
+            try:
+                self.prune()
+                return self._claim_now(nonce, expires_at + self.leeway, effect)
+            finally:
+                self.busy = False
         finally:
             self.guard.release()
 
     def _claim_now(self, nonce: str, until: float, effect: Callable[[Transaction], Any]) -> Any:
-        if self.clock.now() >= until or nonce in self.live:
+        if isnan(until) or self.clock.now() >= until or self.is_spent(nonce):
             raise NonceSpent
         if not len(self.live) < self.capacity:
             raise StoreFull
@@ -76,6 +94,10 @@ class ReplayStore:
         transaction.commit()
         self.remember(nonce, until)
         return outcome
+
+    def is_spent(self, nonce: str) -> bool:
+        """Tell whether the nonce is in one of the buckets."""
+        return nonce in self.live
 
     def prune(self) -> None:
         """Throw away every bucket whose second is over. The seconds are sorted, last one first."""

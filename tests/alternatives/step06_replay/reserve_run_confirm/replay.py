@@ -1,8 +1,8 @@
 """The replay store as reserve, run, confirm: no lock is held while an effect runs.
 
-`dict.setdefault` hands the nonce to one claim and shows it to all others. Who holds it runs the
-effect on what he sees, and confirms it only if the notes are still what he saw; else he looks
-again. A claim that ends in an exception hands the nonce back.
+`dict.setdefault` hands the nonce to one claim and shows it to all others, who wait for how it
+ends. Who holds it runs the effect on what he sees, and confirms it only if the notes are still
+what he saw; else he looks again. A claim that ends in an exception hands the nonce back.
 """
 
 import heapq
@@ -43,7 +43,9 @@ class Transaction:
         return all(self._notes.find(name) is seen for name, seen in self._doomed.items())
 
     def commit(self) -> None:
-        """Delete what is doomed."""
+        """Delete what is doomed, if it still is what it was. Errors: KeyError."""
+        if not self.holds():
+            raise KeyError(*self._doomed)
         while self._doomed:
             note_id, _ = self._doomed.popitem()
             self._notes.delete(note_id)
@@ -57,32 +59,46 @@ class ReplayStore:
     ) -> None:
         self._notes, self._clock = notes, ForwardClock(clock)
         self._capacity, self._leeway = capacity, leeway
-        self._holders: dict[str, object] = {}
+        self._spent: set[str] = set()
         self._ends: list[tuple[float, str]] = []
-        self._short = threading.Lock()
+        self._reserved: dict[str, object] = {}
+        self._short = threading.Condition()
+        self._inside = threading.local()
 
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Reserve, run, confirm. Errors: NonceSpent, StoreFull, and what the effect raises."""
+        if getattr(self._inside, "an_effect", False):
+            raise RuntimeError("An effect cannot claim.")
         until = expires_at + self._leeway
         self._reserve(nonce, until)
+        self._inside.an_effect = True
         try:
             return self._run(nonce, until, effect)
-        except BaseException:
-            del self._holders[nonce]
-            raise
+        finally:
+            self._inside.an_effect = False
+            self._give_back(nonce)
 
     def _reserve(self, nonce: str, until: float) -> None:
         mine = object()
         with self._short:
-            self.prune()
-            # After pruning: the time may have come in between, and then the nonce is forgotten.
-            if until <= self._clock.now():
-                raise NonceSpent
-            if self._holders.setdefault(nonce, mine) is not mine:
-                raise NonceSpent
-            if len(self._holders) > self._capacity:
-                del self._holders[nonce]
+            self._refuse_what_is_over(nonce, until)
+            while self._reserved.setdefault(nonce, mine) is not mine:
+                self._short.wait()  # for how that claim ends
+                self._refuse_what_is_over(nonce, until)
+            if len(self._spent) + len(self._reserved) > self._capacity:
+                del self._reserved[nonce]
                 raise StoreFull
+
+    def _refuse_what_is_over(self, nonce: str, until: float) -> None:
+        self.prune()
+        # After pruning: the time may have come in between, and then the nonce is forgotten.
+        if not until > self._clock.now() or self.is_spent(nonce):
+            raise NonceSpent
+
+    def _give_back(self, nonce: str) -> None:
+        with self._short:
+            del self._reserved[nonce]
+            self._short.notify_all()
 
     def _run(self, nonce: str, until: float, effect: Callable[[Transaction], Any]) -> Any:
         while True:
@@ -94,13 +110,18 @@ class ReplayStore:
                     self.remember(nonce, until)
                     return outcome
 
+    def is_spent(self, nonce: str) -> bool:
+        """Tell whether a claim of the nonce was confirmed; the caller holds the lock."""
+        return nonce in self._spent
+
     def prune(self) -> None:
         """Drop the nonces whose time is up; the caller holds the lock."""
         now = self._clock.now()
         while self._ends and self._ends[0][0] <= now:
             _, nonce = heapq.heappop(self._ends)
-            del self._holders[nonce]
+            self._spent.discard(nonce)
 
     def remember(self, nonce: str, until: float) -> None:
-        """Give the reservation its end; the caller holds the lock."""
+        """Confirm the nonce, with its end; the caller holds the lock."""
+        self._spent.add(nonce)
         heapq.heappush(self._ends, (until, nonce))

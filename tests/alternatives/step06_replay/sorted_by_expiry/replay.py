@@ -127,6 +127,10 @@ class ReplayStore:
         self._ending[until].add(nonce)
         self._until[nonce] = until
 
+    def is_spent(self, nonce: str) -> bool:
+        """Tell whether `nonce` is remembered, to the letter. The caller holds the lock."""
+        return nonce in self._until
+
     def _claim_in_turn(self, nonce: str, until: float, effect: Callable[[Transaction], Any]) -> Any:
         self.prune()
         # The time is read after pruning: what has just been forgotten is too old at this time, too.

@@ -44,7 +44,10 @@ class Transaction:
                 self.gone |= {note.id}
 
     def commit(self) -> None:
-        """Make the gone notes go."""
+        """Make the gone notes go, if all of them are still there. Errors: KeyError."""
+        missing = self.gone - {note.id for note in self.notes}
+        if missing:
+            raise KeyError(*missing)
         for note_id in sorted(self.gone):
             self.notes.delete(note_id)
         self.gone = set()
@@ -59,32 +62,42 @@ class ReplayStore:
         self.notes, self.clock = notes, ForwardClock(clock)
         self.capacity, self.leeway = capacity, leeway
         self.turn = threading.BoundedSemaphore()
+        self.whose = threading.local()
         self.table = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.table.executescript(SCHEMA)
         self.rows = 0
 
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Insert the nonce, run the effect, and keep both or neither."""
-        until = expires_at + self.leeway
+        if getattr(self.whose, "turn", False):
+            raise RuntimeError("This thread is in the middle of a claim.")
         with self.turn:
-            self.prune()
-            if until <= self.clock.now():
-                raise NonceSpent
-            with self._all_or_nothing():
-                self.remember(nonce, until)
-                transaction = Transaction(self.notes)
-                outcome = effect(transaction)
-                transaction.commit()
-            self.rows += 1
-            return outcome
+            self.whose.turn = True
+            try:
+                return self._claim_now(nonce, expires_at + self.leeway, effect)
+            finally:
+                self.whose.turn = False
+
+    def _claim_now(self, nonce: str, until: float, effect: Callable[[Transaction], Any]) -> Any:
+        self.prune()
+        if not until > self.clock.now():
+            raise NonceSpent
+        with self._all_or_nothing():
+            self.remember(nonce, until)
+            transaction = Transaction(self.notes)
+            outcome = effect(transaction)
+            transaction.commit()
+        return outcome
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
+        rows = self.rows
         self.table.execute("BEGIN")
         try:
             yield
         except BaseException:
             self.table.execute("ROLLBACK")
+            self.rows = rows
             raise
         self.table.execute("COMMIT")
 
@@ -101,3 +114,9 @@ class ReplayStore:
             raise NonceSpent from None
         if self.rows >= self.capacity:
             raise StoreFull
+        self.rows += 1
+
+    def is_spent(self, nonce: str) -> bool:
+        """Ask the table; the default collation compares to the letter."""
+        found = self.table.execute("SELECT 1 FROM spent WHERE nonce = ?", (nonce,))
+        return found.fetchone() is not None
