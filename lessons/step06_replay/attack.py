@@ -9,7 +9,7 @@ SUCCEEDED = "The attack succeeds: one approval, and both draft-1 and draft-2 are
 FAILED = "The attack fails: the approval is spent, on every server, and draft-2 is still there."
 
 # What must be written before your own part is attacked.
-NEEDS = (("replay", ("find", "delete", "commit", "claim", "prune", "remember")),)
+NEEDS = (("replay", ("find", "delete", "commit", "remember", "is_spent", "prune", "claim")),)
 
 
 def make_naive(parts: Any) -> None:

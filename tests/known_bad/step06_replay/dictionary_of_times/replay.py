@@ -49,3 +49,6 @@ class ReplayStore:
 
     def remember(self, nonce, until):
         self.used[nonce] = until
+
+    def is_spent(self, nonce):
+        return nonce in self.used

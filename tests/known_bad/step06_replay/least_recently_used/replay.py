@@ -43,3 +43,6 @@ class ReplayStore:
     def remember(self, nonce, until):
         self.cache[nonce] = until
         self.prune()
+
+    def is_spent(self, nonce):
+        return nonce in self.cache
