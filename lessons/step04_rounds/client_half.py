@@ -61,10 +61,24 @@ class Exchange:
 
         Returns Finished for a complete result; an absent ``resultType`` reads as complete (RES-4).
         Failed for an error, another id, an unknown ``resultType`` (RES-3), an asking result
-        without requests and state (MRTR-5), and after MAX_ROUNDS rounds (ROUND-3).
-        Asked when there are input requests: build the inputs, then call `answer` (MRTR-8).
+        without requests and state (MRTR-5), and one that would need more than MAX_ROUNDS rounds:
+        the tenth message may be answered with a complete result and no longer with an asking one
+        (ROUND-3).
+        Asked when there are input requests: build the inputs, then call `answer` (MRTR-8). ``{}``
+        counts as no requests (ROUND-10).
         The next message, when there is only a state: it goes back at once, without
         ``inputResponses``, since nothing was asked (MRTR-8, MRTR-18).
+
+        >>> from itertools import count
+        >>> exchange = Exchange("tools/call", {"name": "x"}, count(1).__next__)
+        >>> exchange.first()
+        {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {'name': 'x'}}
+        >>> exchange.feed({"id": 1, "result": {"resultType": "input_required", "requestState": ""}})
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'jsonrpc': '2.0', 'id': 2, 'method': 'tools/call',
+         'params': {'name': 'x', 'requestState': ''}}
+        >>> exchange.feed({"id": 2, "result": {"content": []}})
+        Finished(result={'content': []})
         """
         todo("4.6: Read a response")
 
@@ -72,6 +86,16 @@ class Exchange:
         """Return the message that answers the latest question.
 
         input_responses: bare results by key (MRTR-13). Decline and cancel are sent like any other
-        answer (ROUND-13).
+        answer (ROUND-13). There is no hurry: nothing here is open meanwhile, and other calls go on
+        (ROUND-12).
+        Errors: RuntimeError when no question is open: before one came, after it was answered, and
+        when the call is over.
+
+        >>> exchange = Exchange("tools/call", {"name": "x"}, lambda: 7)
+        >>> asking = {"resultType": "input_required", "inputRequests": {"ok": {}}}
+        >>> exchange.first() and exchange.feed({"id": 7, "result": asking})
+        Asked(input_requests={'ok': {}})
+        >>> exchange.answer({"ok": {"action": "decline"}})["params"]
+        {'name': 'x', 'inputResponses': {'ok': {'action': 'decline'}}}
         """
         todo("4.7: Answer, under a new id")

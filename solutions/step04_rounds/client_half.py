@@ -59,11 +59,26 @@ class Exchange:
 
         Returns Finished for a complete result; an absent ``resultType`` reads as complete (RES-4).
         Failed for an error, another id, an unknown ``resultType`` (RES-3), an asking result
-        without requests and state (MRTR-5), and after MAX_ROUNDS rounds (ROUND-3).
-        Asked when there are input requests: build the inputs, then call `answer` (MRTR-8).
+        without requests and state (MRTR-5), and one that would need more than MAX_ROUNDS rounds:
+        the tenth message may be answered with a complete result and no longer with an asking one
+        (ROUND-3).
+        Asked when there are input requests: build the inputs, then call `answer` (MRTR-8). ``{}``
+        counts as no requests (ROUND-10).
         The next message, when there is only a state: it goes back at once, without
         ``inputResponses``, since nothing was asked (MRTR-8, MRTR-18).
+
+        >>> from itertools import count
+        >>> exchange = Exchange("tools/call", {"name": "x"}, count(1).__next__)
+        >>> exchange.first()
+        {'jsonrpc': '2.0', 'id': 1, 'method': 'tools/call', 'params': {'name': 'x'}}
+        >>> exchange.feed({"id": 1, "result": {"resultType": "input_required", "requestState": ""}})
+        ... # doctest: +NORMALIZE_WHITESPACE
+        {'jsonrpc': '2.0', 'id': 2, 'method': 'tools/call',
+         'params': {'name': 'x', 'requestState': ''}}
+        >>> exchange.feed({"id": 2, "result": {"content": []}})
+        Finished(result={'content': []})
         """
+        self._latest = {}
         if response.get("id") != self._id:
             return Failed("The response has the id of another request.")
         if "error" in response:
@@ -77,19 +92,32 @@ class Exchange:
         return self._asked(result)
 
     def _asked(self, result: Json) -> Failed | Asked | Json:
-        self._latest, self._rounds = result, self._rounds + 1
-        if "inputRequests" not in result and "requestState" not in result:
+        requests = result.get("inputRequests")
+        if not requests and "requestState" not in result:
             return Failed("The server asks for nothing.")
         if self._rounds >= MAX_ROUNDS:
             return Failed("The server asks for ever.")
-        return Asked(result["inputRequests"]) if "inputRequests" in result else self._retry({})
+        self._latest = result
+        return Asked(requests) if requests else self._retry({})
 
     def answer(self, input_responses: Json) -> Json:
         """Return the message that answers the latest question.
 
         input_responses: bare results by key (MRTR-13). Decline and cancel are sent like any other
-        answer (ROUND-13).
+        answer (ROUND-13). There is no hurry: nothing here is open meanwhile, and other calls go on
+        (ROUND-12).
+        Errors: RuntimeError when no question is open: before one came, after it was answered, and
+        when the call is over.
+
+        >>> exchange = Exchange("tools/call", {"name": "x"}, lambda: 7)
+        >>> asking = {"resultType": "input_required", "inputRequests": {"ok": {}}}
+        >>> exchange.first() and exchange.feed({"id": 7, "result": asking})
+        Asked(input_requests={'ok': {}})
+        >>> exchange.answer({"ok": {"action": "decline"}})["params"]
+        {'name': 'x', 'inputResponses': {'ok': {'action': 'decline'}}}
         """
+        if not self._latest.get("inputRequests"):
+            raise RuntimeError("No question is open.")
         return self._retry({"inputResponses": input_responses})
 
     def _retry(self, members: Json) -> Json:
@@ -98,6 +126,6 @@ class Exchange:
         return self._message(members)
 
     def _message(self, members: Json) -> Json:
-        self._id = self._next_id()
+        self._id, self._rounds, self._latest = self._next_id(), self._rounds + 1, {}
         params = {**self._params, **members}
         return {"jsonrpc": "2.0", "id": self._id, "method": self._method, "params": params}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from kit.protocol import INVALID_PARAMS
-from kit.refusals import RpcError
+from kit.refusals import RpcError, ToolRefusal
 
 Json = dict[str, Any]
 Place = TypeVar("Place")
@@ -39,17 +39,24 @@ def input_required(
 
     method: of the request that it answers. input_requests: bare requests by key, or None.
     request_state: the state to be echoed, or None; ``""`` is a state (ROUND-9).
-    What is None is left out. There are no cache hints in it (CACHE-4).
+    What is None is left out, and so are ``{}`` requests, which ask nothing (ROUND-10). There are
+    no cache hints in it (CACHE-4).
     Errors: ValueError, since these are bugs of the server: a method that may not be answered so
-    (MRTR-2); neither of the two present (MRTR-5); a request with ``jsonrpc`` or ``id`` (MRTR-3).
+    (MRTR-2); neither of the two left (MRTR-5); a request with ``jsonrpc`` or ``id`` (MRTR-3).
+
+    >>> input_required("tools/call", {"where": {"method": "roots/list"}}, "")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'resultType': 'input_required', 'inputRequests': {'where': {'method': 'roots/list'}},
+     'requestState': ''}
     """
     if method not in ASKING_METHODS:
         raise ValueError(f"{method} cannot be answered with input_required.")
-    if input_requests is None and request_state is None:
+    requests = input_requests or None
+    if requests is None and request_state is None:
         raise ValueError("input_required needs inputRequests or requestState.")
-    if any({"jsonrpc", "id"} & set(request) for request in (input_requests or {}).values()):
+    if any({"jsonrpc", "id"} & set(request) for request in (requests or {}).values()):
         raise ValueError("An input request is a bare object without jsonrpc and id.")
-    members = {"inputRequests": input_requests, "requestState": request_state}
+    members = {"inputRequests": requests, "requestState": request_state}
     present = {name: member for name, member in members.items() if member is not None}
     return {"resultType": "input_required", **present}
 
@@ -62,6 +69,11 @@ def read_retry(params: Json) -> Retry:
     dropped, and the call is a first call (ROUND-1).
     Errors: RpcError -32602 when ``inputResponses`` is present and no object, one of its values is
     no object, or ``requestState`` is present and no string (MRTR-17, ROUND-8).
+
+    >>> read_retry({"inputResponses": {"ok": {"action": "cancel"}}, "requestState": "s"})
+    Retry(input_responses={'ok': {'action': 'cancel'}}, request_state='s')
+    >>> read_retry({"inputResponses": {"ok": {"action": "cancel"}}})
+    Retry(input_responses={}, request_state=None)
     """
     responses, state = params.get("inputResponses", {}), params.get("requestState")
     if not isinstance(responses, dict) or not all(isinstance(r, dict) for r in responses.values()):
@@ -77,14 +89,19 @@ def read_retry(params: Json) -> Retry:
 class Memory:
     """What a conversation remembers from round to round; it travels inside ``requestState``.
 
-    round: questions put so far. asked: keys of the latest question. answers: by key, of all
-    rounds (MRTR-14). effects: results of `once`, by key. All JSON values.
+    round: rounds so far that ended in a pause, whether with a question or with a state alone.
+    asked: keys of the latest question. answers: by key, of all rounds (MRTR-14). effects: results
+    of `once`, and what `defer` remembers, by key. All JSON values.
     """
 
     round: int = 0
     asked: tuple[str, ...] = ()
     answers: Json = field(default_factory=dict)
     effects: Json = field(default_factory=dict)
+
+    def paused(self, input_requests: Json | None) -> "Memory":
+        """Return what to remember after a round that paused with these requests."""
+        return replace(self, round=self.round + 1, asked=tuple(input_requests or ()))
 
 
 class Paused(BaseException):
@@ -105,7 +122,15 @@ class Conversation:
         self.memory = memory
 
     def ask(self, input_requests: Json) -> Json:
-        """Return the answers to these questions, by key; pause when one is missing (MRTR-16)."""
+        """Return the answers to these questions, by key; raise Paused when one is missing.
+
+        input_requests: bare requests by key. The pause carries all of them, or those that are
+        still missing: both are right (MRTR-16).
+
+        >>> conversation = Conversation(Memory(answers={"which": {"action": "accept"}}))
+        >>> conversation.ask({"which": {"method": "elicitation/create"}})
+        {'which': {'action': 'accept'}}
+        """
         if not set(input_requests) <= set(self.memory.answers):
             raise Paused(input_requests)
         return {key: self.memory.answers[key] for key in input_requests}
@@ -113,7 +138,14 @@ class Conversation:
     def once(self, key: str, effect: Callable[[], Any]) -> Any:
         """Return the result of `effect`, run in the first round that gets here only (ROUND-4).
 
-        effect: returns a JSON value, which is remembered under `key`.
+        effect: returns a JSON value, which is remembered under `key`. Each key of a handler is
+        for one `once` or one `defer`; they share the place where they are kept.
+
+        >>> conversation = Conversation(Memory())
+        >>> conversation.once("backup", lambda: "run first")
+        'run first'
+        >>> conversation.once("backup", lambda: "never run")
+        'run first'
         """
         if key not in self.memory.effects:
             effects = {**self.memory.effects, key: effect()}
@@ -143,11 +175,26 @@ def converse(
     handler: takes the Conversation; returns the fields of a complete result. open_state: verifies
     a state and returns what it remembers. mint_state: the reverse.
     Only answers to the questions of the latest round count; others are ignored (MRTR-15,
-    ROUND-7). When the handler pauses, the result asks, with the memory in a fresh state.
-    Errors: as `read_retry`; whatever `open_state` raises; RpcError -32602 when the handler would
-    ask more than MAX_ROUNDS times (ROUND-2).
+    ROUND-7). When the handler pauses, the result is that of `input_required`, with the
+    conversation's memory in a fresh state: fresh also where it asks for the same again, since that
+    is one round more (ROUND-6). On a method that has no rounds, the retry fields change nothing
+    (ROUND-14).
+    Errors: on the methods that have rounds, as `read_retry`; whatever `open_state` raises; RpcError
+    -32602, without a state, when the handler pauses and MAX_ROUNDS rounds have paused before, with
+    a question or without (ROUND-2). As `input_required`, when it pauses on another method.
+
+    >>> def handler(conversation):
+    ...     return {"told": conversation.ask({"ok": {"method": "roots/list"}})["ok"]}
+    >>> import json
+    >>> mint = lambda memory: json.dumps([memory.round, memory.asked, memory.answers])
+    >>> open_it = lambda state: Memory(*json.loads(state))
+    >>> converse("tools/call", {}, handler, open_it, mint)["requestState"]
+    '[1, ["ok"], {}]'
+    >>> retry = {"inputResponses": {"ok": {"roots": []}}, "requestState": '[1, ["ok"], {}]'}
+    >>> converse("tools/call", retry, handler, open_it, mint)
+    {'told': {'roots': []}}
     """
-    retry = read_retry(params)
+    retry = read_retry(params) if method in ASKING_METHODS else Retry()
     memory = Memory() if retry.request_state is None else open_state(retry.request_state)
     known = {
         key: retry.input_responses[key] for key in memory.asked if key in retry.input_responses
@@ -156,16 +203,10 @@ def converse(
     try:
         return handler(conversation)
     except Paused as pause:
-        return _ask(method, pause.input_requests, conversation.memory, mint_state)
-
-
-def _ask(
-    method: str, requests: Json | None, memory: Memory, mint_state: Callable[[Memory], str]
-) -> Json:
-    if memory.round >= MAX_ROUNDS:
+        requests = pause.input_requests
+    if conversation.memory.round >= MAX_ROUNDS:
         raise RpcError(INVALID_PARAMS, "This request has gone through too many rounds.")
-    state = mint_state(replace(memory, round=memory.round + 1, asked=tuple(requests or ())))
-    return input_required(method, requests, state)
+    return input_required(method, requests, mint_state(conversation.memory.paused(requests)))
 
 
 def narrow(
@@ -177,10 +218,18 @@ def narrow(
     """Return the granted places, narrowed to the roots that a client still sends (ROUND-5).
 
     granted: from the operator. roots_result: the client's answer to `ROOTS_REQUEST` (ROOT-5).
-    normalize, contains: of step 02; `normalize` raises for a URI that it refuses.
+    normalize, contains: of step 02. ``normalize(uri)`` raises ToolRefusal for a URI that it
+    refuses; ``contains(outer, inner)`` tells whether the second place is the first or inside it.
     A root inside a granted place narrows it; a root around one leaves it as it is; a root beside
-    them, or one that is refused, adds nothing. No roots leave nothing.
+    them, or one that is refused, adds nothing. No roots leave nothing. No place is in the list
+    twice; the order is yours, and a place inside another one of the list may be left out.
     Errors: RpcError -32602 when the answer is not ``{"roots": [{"uri": ...}, ...]}`` (MRTR-17).
+
+    >>> inside = lambda outer, inner: inner.startswith(outer)
+    >>> narrow(["/team/", "/alice/"], {"roots": [{"uri": "/team/old/"}]}, str, inside)
+    ['/team/old/']
+    >>> narrow(["/team/", "/alice/"], {"roots": [{"uri": "/"}]}, str, inside)
+    ['/team/', '/alice/']
     """
     places = list(granted)
     narrowed: list[Place] = []
@@ -192,14 +241,14 @@ def narrow(
 
 def _root_uris(roots_result: Any) -> list[Any]:
     roots = roots_result.get("roots") if isinstance(roots_result, Mapping) else None
-    if not isinstance(roots, list) or not all(isinstance(root, dict) for root in roots):
-        raise RpcError(INVALID_PARAMS, "roots must be a list of objects.")
-    return [root.get("uri") for root in roots]
+    if not isinstance(roots, list) or not all(isinstance(r, dict) and "uri" in r for r in roots):
+        raise RpcError(INVALID_PARAMS, "roots must be a list of objects with a uri.")
+    return [root["uri"] for root in roots]
 
 
 def _usable(uris: Iterable[Any], normalize: Callable[[Any], Place]) -> Iterable[Place]:
     for uri in uris:
         try:
             yield normalize(uri)
-        except Exception:
+        except ToolRefusal:
             continue

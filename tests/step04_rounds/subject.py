@@ -90,20 +90,29 @@ def exchange(
 ) -> list[Any]:
     """One call of the client half: what it says to each response and each answer.
 
-    A response whose id is "latest" gets the id of the latest message.
+    A response whose id is "latest" gets the id of the latest message. A step with "other" runs
+    another call of the same client in between.
     """
     ids = count(first_id)
     call = parts.client_half.Exchange("tools/call", params, lambda: next(ids))
     said = [call.first()]
     told = [{"send": said[0]}]
     for step in steps:
+        if "other" in step:
+            told.append(_run(parts.client_half, step["other"], ids))
+            continue
         outcome = _drive(call, said[-1], step)
         if isinstance(outcome, dict):
             said.append(outcome)
         told.append(_told(parts.client_half, outcome))
-        if isinstance(outcome, parts.client_half.Failed):
-            break
     return told
+
+
+def _run(half: Any, params: dict[str, Any], ids: Any) -> Any:
+    """Another call of the same client, from its first message to its result."""
+    call = half.Exchange("tools/call", params, lambda: next(ids))
+    response = {"jsonrpc": "2.0", "id": call.first()["id"], "result": {"content": [params]}}
+    return _told(half, call.feed(response))
 
 
 def side_by_side(parts: Any, *, result: dict[str, Any], answers: dict[str, Any]) -> list[Any]:
@@ -119,7 +128,10 @@ def side_by_side(parts: Any, *, result: dict[str, Any], answers: dict[str, Any])
 
 def _drive(call: Any, latest: Any, step: dict[str, Any]) -> Any:
     if "answer" in step:
-        return call.answer(step["answer"])
+        try:
+            return call.answer(step["answer"])
+        except RuntimeError:
+            return "RuntimeError"
     response = dict(step["feed"])
     if response.get("id") == "latest":
         response["id"] = latest["id"]
@@ -127,6 +139,8 @@ def _drive(call: Any, latest: Any, step: dict[str, Any]) -> Any:
 
 
 def _told(half: Any, outcome: Any) -> Any:
+    if isinstance(outcome, str):
+        return outcome
     if isinstance(outcome, half.Finished):
         return {"finished": outcome.result}
     if isinstance(outcome, half.Failed):

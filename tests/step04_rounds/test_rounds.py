@@ -45,6 +45,13 @@ def test_one_of_requests_and_state_is_enough_and_none_is_an_error(subject: Any, 
     assert subject.input_required(method="tools/call") == "ValueError"
 
 
+def test_an_empty_object_asks_nothing(subject: Any, rng: Any) -> None:
+    state = word(rng)
+    with_state = subject.input_required(method="tools/call", requests={}, state=state)
+    assert with_state == {"resultType": "input_required", "requestState": state}
+    assert subject.input_required(method="tools/call", requests={}) == "ValueError"
+
+
 def test_an_empty_state_is_a_state(subject: Any) -> None:
     assert subject.input_required(method="tools/call", state="")["requestState"] == ""
 
@@ -124,6 +131,13 @@ def test_a_handler_that_does_not_ask_is_done_at_once(subject: Any) -> None:
     assert start(subject, [])["result"] == {"content": []}
 
 
+def test_retry_fields_change_nothing_where_there_are_no_rounds(subject: Any) -> None:
+    odd = {"inputResponses": [], "requestState": 7}
+    elsewhere = subject.one_round(method="resources/list", params=odd, script=[])
+    assert elsewhere["result"] == {"content": []}
+    assert subject.one_round(method="prompts/get", params=odd, script=[]) == RpcFailure(-32602)
+
+
 def test_a_first_call_with_an_answer_is_asked_all_the_same(subject: Any) -> None:
     script = [{"ask": {"ok": FORM}}]
     asked = start(subject, script, inputResponses={"ok": YES})
@@ -198,6 +212,18 @@ def test_a_deferred_call_sends_a_state_and_no_question(subject: Any) -> None:
     assert [first["effects"], second["effects"]] == [["x"], ["y"]]
 
 
+def test_rounds_without_a_question_count_as_well(subject: Any) -> None:
+    for deferrals in (7, 8):
+        script: list[Any] = [{"defer": str(number)} for number in range(deferrals)]
+        script.append({"ask": {"ok": FORM}})
+        answer = start(subject, script)
+        for _ in range(deferrals):
+            assert "inputRequests" not in answer["result"]
+            answer = go_on(subject, script, answer)
+        asked = deferrals == 7 and answer["result"]["inputRequests"] == {"ok": FORM}
+        assert asked or answer == RpcFailure(-32602)
+
+
 # 4.5
 
 
@@ -211,6 +237,8 @@ def test_a_deferred_call_sends_a_state_and_no_question(subject: Any) -> None:
         (["/etc"], []),
         (["/srv/a-evil"], []),
         (["nonsense", "/srv/a"], ["/srv/a"]),
+        (["/srv/a/deep", "/srv/a/deep"], ["/srv/a/deep"]),
+        (["/srv", "/"], ["/srv/a", "/srv/b"]),
         ([], []),
     ],
 )
@@ -221,7 +249,7 @@ def test_roots_narrow_and_never_widen(subject: Any, roots: list[str], left: list
 
 
 @pytest.mark.parametrize(
-    "answer", [None, [], {}, {"roots": None}, {"roots": ["/srv"]}, {"roots": {}}]
+    "answer", [None, [], {}, {"roots": None}, {"roots": ["/srv"]}, {"roots": {}}, {"roots": [{}]}]
 )
 def test_roots_of_another_form_are_invalid(subject: Any, answer: Any) -> None:
     assert subject.narrow(granted=["/srv/a"], answer={"roots": [{"uri": "/srv/a"}]}) == ["/srv/a"]
@@ -292,7 +320,10 @@ def test_a_state_alone_is_sent_back_at_once(subject: Any, rng: Any) -> None:
     steps = [asking("old"), {"answer": {"ok": YES}}]
     steps += [result(resultType="input_required", requestState=state)]
     told = subject.exchange(params=PARAMS, steps=steps)
+    steps += [result(resultType="input_required", inputRequests={}, requestState="new")]
+    told = subject.exchange(params=PARAMS, steps=steps)
     assert told[3]["send"]["params"] == {**PARAMS, "requestState": state}
+    assert told[4]["send"]["params"] == {**PARAMS, "requestState": "new"}
 
 
 def test_a_complete_result_ends_the_call_also_without_its_type(subject: Any) -> None:
@@ -308,7 +339,17 @@ def test_an_unknown_type_and_an_empty_question_end_in_failure(subject: Any) -> N
         assert "failed" in subject.exchange(params=PARAMS, steps=[result(resultType=wrong)])[1]
     nothing = result(resultType="input_required")
     assert "failed" in subject.exchange(params=PARAMS, steps=[nothing])[1]
+    nothing = result(resultType="input_required", inputRequests={})
+    assert "failed" in subject.exchange(params=PARAMS, steps=[nothing])[1]
     assert "asked" in subject.exchange(params=PARAMS, steps=[asking()])[1]
+
+
+def test_a_server_that_goes_on_for_ever_is_left(subject: Any) -> None:
+    nine_rounds = [result(resultType="input_required", requestState="s")] * 9
+    told = subject.exchange(params=PARAMS, steps=[*nine_rounds, *nine_rounds[:1]])
+    assert "send" in told[-2] and told[-1] == {"failed": None}
+    told = subject.exchange(params=PARAMS, steps=[*nine_rounds, result(content=[])])
+    assert told[-1] == {"finished": {"content": []}}
 
 
 def test_an_error_and_the_response_to_another_request_end_in_failure(subject: Any) -> None:
@@ -320,11 +361,31 @@ def test_an_error_and_the_response_to_another_request_end_in_failure(subject: An
 
 
 def test_a_server_that_asks_for_ever_is_left(subject: Any) -> None:
-    round_trip = [asking(), {"answer": {"ok": YES}}]
-    told = subject.exchange(params=PARAMS, steps=[*round_trip * 8, asking()])
-    assert "asked" in told[-1]
-    told = subject.exchange(params=PARAMS, steps=round_trip * 14)
-    assert "failed" in told[-1]
+    nine_rounds = [asking(), {"answer": {"ok": YES}}] * 9
+    told = subject.exchange(params=PARAMS, steps=[*nine_rounds, asking()])
+    assert "send" in told[-2] and told[-1] == {"failed": None}
+    told = subject.exchange(params=PARAMS, steps=[*nine_rounds, result(content=[])])
+    assert told[-1] == {"finished": {"content": []}}
+
+
+def test_an_answer_needs_an_open_question(subject: Any) -> None:
+    answer = {"answer": {"ok": NO}}
+    assert subject.exchange(params=PARAMS, steps=[answer])[1] == "RuntimeError"
+    told = subject.exchange(params=PARAMS, steps=[asking(), answer, answer])
+    assert "send" in told[2] and told[3] == "RuntimeError"
+    for end in (result(content=[]), result(resultType="paused")):
+        told = subject.exchange(params=PARAMS, steps=[asking(), answer, end, answer])
+        assert told[4] == "RuntimeError"
+
+
+def test_while_a_human_thinks_other_calls_go_on(subject: Any, rng: Any) -> None:
+    others = [{"name": word(rng)} for _ in range(20)]
+    steps = [asking("slow"), *({"other": params} for params in others), {"answer": {"ok": YES}}]
+    told = subject.exchange(params=PARAMS, steps=steps)
+    assert told[2:-1] == [{"finished": {"content": [params]}} for params in others]
+    assert told[-1]["send"]["id"] == 22
+    kept = {**PARAMS, "inputResponses": {"ok": YES}, "requestState": "slow"}
+    assert told[-1]["send"]["params"] == kept
 
 
 def test_two_calls_at_once_share_nothing(subject: Any) -> None:

@@ -10,7 +10,7 @@ Asked = namedtuple("Asked", "input_requests")
 def _rounds(method, params, next_id):
     """Yields what to do; is sent responses and answers."""
     extra = {}
-    for _ in range(MAX_ROUNDS + 1):
+    for number_of_round in range(1, MAX_ROUNDS + 1):
         number = next_id()
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, **extra}}
         response = yield message
@@ -26,23 +26,29 @@ def _rounds(method, params, next_id):
             yield Finished(result) if kind == "complete" else Failed(f"unknown type {kind}")
             return
         extra = {"requestState": result["requestState"]} if "requestState" in result else {}
-        if "inputRequests" in result:
-            extra["inputResponses"] = yield Asked(result["inputRequests"])
-        elif not extra:
+        requests = result.get("inputRequests")
+        if not requests and not extra:
             yield Failed("asks for nothing")
             return
+        if requests and number_of_round < MAX_ROUNDS:
+            extra["inputResponses"] = yield Asked(requests)
     yield Failed("asks for ever")
 
 
 class Exchange:
     def __init__(self, method, params, next_id):
         self._rounds = _rounds(method, params, next_id)
+        self._latest = None
 
     def first(self):
         return next(self._rounds)
 
     def feed(self, response):
-        return self._rounds.send(response)
+        self._latest = self._rounds.send(response)
+        return self._latest
 
     def answer(self, input_responses):
+        if not isinstance(self._latest, Asked):
+            raise RuntimeError("nothing to answer")
+        self._latest = None
         return self._rounds.send(input_responses)

@@ -42,7 +42,7 @@ def wrong(text):
 
 def input_required(method, input_requests=None, request_state=None):
     parts = (("inputRequests", input_requests), ("requestState", request_state))
-    present = [(name, value) for name, value in parts if value is not None]
+    present = [(name, value) for name, value in parts if value not in (None, {})]
     demand(method in ASKING_METHODS, ValueError(method))
     demand(present, ValueError("empty"))
     embedded = list((input_requests or {}).values())
@@ -81,7 +81,7 @@ class Conversation:
 
 
 def converse(method, params, handler, open_state, mint_state):
-    retry = read_retry(params)
+    retry = read_retry(params if method in ASKING_METHODS else {})
     memory = open_state(retry.request_state) if retry.request_state is not None else Memory()
     fresh = {key: retry.input_responses[key] for key in set(memory.asked) & set(retry.input_responses)}
     conversation = Conversation(replace(memory, answers=dict(ChainMap(fresh, memory.answers))))
@@ -100,7 +100,7 @@ def converse(method, params, handler, open_state, mint_state):
 
 def narrow(granted, roots_result, normalize, contains):
     roots = roots_result.get("roots") if isinstance(roots_result, dict) else None
-    demand(isinstance(roots, list) and all(isinstance(r, dict) for r in roots), wrong("roots"))
+    demand(isinstance(roots, list) and all("uri" in dict(r) if type(r) is dict else False for r in roots), wrong("roots"))
     places = tuple(granted)
 
     def usable():

@@ -23,6 +23,7 @@ class Exchange:
         self.params = params
         self.next_id = next_id
         self.waiting_for = None
+        self.asked = False
         self.state = []
         self.rounds = 0
 
@@ -30,6 +31,8 @@ class Exchange:
         return self.send(dict(self.params))
 
     def send(self, params):
+        self.asked = False
+        self.rounds += 1
         self.waiting_for = self.next_id()
         return {
             "jsonrpc": "2.0",
@@ -39,6 +42,7 @@ class Exchange:
         }
 
     def feed(self, response):
+        self.asked = False
         if "id" not in response or response["id"] != self.waiting_for:
             return Failed("not my response")
         if "error" in response:
@@ -51,16 +55,18 @@ class Exchange:
         self.state = []
         if "requestState" in result:
             self.state = [result["requestState"]]
-        self.rounds += 1
-        if self.rounds > MAX_ROUNDS:
+        if self.rounds == MAX_ROUNDS:
             return Failed("too many rounds")
-        if "inputRequests" in result:
+        if "inputRequests" in result and len(result["inputRequests"]) > 0:
+            self.asked = True
             return Asked(result["inputRequests"])
         if self.state:
             return self.retry(None)
         return Failed("asks for nothing")
 
     def answer(self, input_responses):
+        if not self.asked:
+            raise RuntimeError("nothing was asked")
         return self.retry(input_responses)
 
     def retry(self, input_responses):

@@ -45,7 +45,7 @@ def input_required(method, input_requests=None, request_state=None):
             for forbidden in ["jsonrpc", "id"]:
                 if forbidden in input_requests[name]:
                     raise ValueError("bare objects only")
-        fields["inputRequests"] = input_requests
+            fields["inputRequests"] = input_requests
     if request_state is not None:
         fields["requestState"] = request_state
     if len(fields) == 1:
@@ -97,7 +97,9 @@ class Conversation:
 
 
 def converse(method, params, handler, open_state, mint_state):
-    retry = read_retry(params)
+    retry = Retry()
+    if method in ASKING_METHODS:
+        retry = read_retry(params)
     if retry.request_state is None:
         before = Memory()
     else:
@@ -125,8 +127,8 @@ def narrow(granted, roots_result, normalize, contains):
     left = []
     granted = list(granted)
     for entry in roots_result["roots"]:
-        if type(entry) is not dict:
-            raise invalid("a root must be an object")
+        if type(entry) is not dict or "uri" not in entry:
+            raise invalid("a root must be an object with a uri")
         try:
             root = normalize(entry.get("uri"))
         except Exception:

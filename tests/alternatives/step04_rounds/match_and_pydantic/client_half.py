@@ -19,10 +19,10 @@ class Asked(NamedTuple):
 class Exchange:
     def __init__(self, method, params, next_id):
         self.method, self.params, self.next_id = method, params, next_id
-        self.echo, self.left, self.id = {}, MAX_ROUNDS, None
+        self.echo, self.left, self.id, self.asked = {}, MAX_ROUNDS, None, None
 
     def _send(self, **more):
-        self.id = self.next_id()
+        self.id, self.asked = self.next_id(), None
         params = self.params | more | self.echo
         return {"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": params}
 
@@ -30,6 +30,7 @@ class Exchange:
         return self._send()
 
     def feed(self, response):
+        self.asked = None
         match response:
             case {"id": number} if number != self.id:
                 return Failed("stray")
@@ -47,13 +48,17 @@ class Exchange:
 
     def _next(self, fields):
         match fields:
-            case _ if self.left < 0:
+            case _ if self.left <= 0:
                 return Failed("too many rounds")
-            case {"inputRequests": requests}:
-                return Asked(requests)
+            case {"inputRequests": requests} if requests:
+                self.asked = Asked(requests)
+                return self.asked
             case {"requestState": _}:
                 return self._send()
         return Failed("nothing asked")
 
     def answer(self, input_responses):
+        match self.asked:
+            case None:
+                raise RuntimeError("nothing asked")
         return self._send(inputResponses=input_responses)

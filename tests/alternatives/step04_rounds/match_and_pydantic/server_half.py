@@ -19,9 +19,13 @@ class Retry(BaseModel):
     request_state: Text | None = Field(None, alias="requestState")
 
 
+class Root(BaseModel):
+    uri: Any
+
+
 class Roots(BaseModel):
     model_config = ConfigDict(strict=True)
-    roots: list[dict[str, Any]]
+    roots: list["Root"]
 
 
 class Memory:
@@ -44,7 +48,7 @@ def _valid(model, value):
 
 def input_required(method, input_requests=None, request_state=None):
     Method.validate_python(method)  # a ValidationError is a ValueError
-    match input_requests, request_state:
+    match input_requests or None, request_state:
         case None, None:
             raise ValueError("nothing to send")
         case None, state:
@@ -87,7 +91,11 @@ class Conversation:
 
 
 def converse(method, params, handler, open_state, mint_state):
-    retry = read_retry(params)
+    match method:
+        case "tools/call" | "resources/read" | "prompts/get":
+            retry = read_retry(params)
+        case _:
+            retry = Retry()
     memory = Memory() if retry.request_state is None else open_state(retry.request_state)
     answered = {k: v for k, v in retry.input_responses.items() if k in memory.asked}
     memory = Memory(memory.round, (), {**memory.answers, **answered}, dict(memory.effects))
@@ -107,7 +115,7 @@ def narrow(granted, roots_result, normalize, contains):
     granted, left = list(granted), {}
     for root in _valid(Roots, roots_result).roots:
         try:
-            place = normalize(root.get("uri"))
+            place = normalize(root.uri)
         except Exception:
             continue
         for grant in granted:

@@ -127,6 +127,7 @@ class Exchange:
     def _message(self, params: Json) -> Json:
         self._id = self._next_id()
         self._rounds += 1
+        self._latest = {}
         return {"jsonrpc": "2.0", "id": self._id, "method": self._method, "params": params}
 
 

@@ -53,7 +53,7 @@ def input_required(
         # An empty object asks nothing; the client would count it as absent (ROUND-10).
         raise ValueError("a result that asks needs requests, a state or both")
     result: Json = {"resultType": "input_required"}
-    if input_requests is not None:
+    if input_requests:
         for key, request in input_requests.items():
             if not isinstance(request, dict) or "jsonrpc" in request or "id" in request:
                 raise ValueError(f"the request {key!r} is not a bare object")
@@ -191,16 +191,10 @@ def converse(
         questions = pause.input_requests or None
 
     memory = conversation.memory
-    if questions is None:
-        # Going on elsewhere asks nobody, but it has to come to an end as well.
-        deferred = [key for key in memory.effects if key.startswith(DEFERRED)]
-        if len(deferred) > MAX_ROUNDS:
-            raise RpcError(INVALID_PARAMS, "This call has taken too many rounds.")
-        memory = replace(memory, asked=())
-    else:
-        if memory.round >= MAX_ROUNDS:
-            raise RpcError(INVALID_PARAMS, "This call has taken too many rounds.")
-        memory = replace(memory, round=memory.round + 1, asked=tuple(questions))
+    # Going on elsewhere asks nobody, but it has to come to an end as well.
+    if memory.round >= MAX_ROUNDS:
+        raise RpcError(INVALID_PARAMS, "This call has taken too many rounds.")
+    memory = replace(memory, round=memory.round + 1, asked=tuple(questions or ()))
     # Judge the result before a state is minted, so that a refused one leaves none behind.
     result = input_required(method, questions, "")
     result["requestState"] = mint_state(memory)
