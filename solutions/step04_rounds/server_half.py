@@ -44,10 +44,8 @@ def input_required(
     Errors: ValueError, since these are bugs of the server: a method that may not be answered so
     (MRTR-2); neither of the two left (MRTR-5); a request with ``jsonrpc`` or ``id`` (MRTR-3).
 
-    >>> input_required("tools/call", {"where": {"method": "roots/list"}}, "")
-    ... # doctest: +NORMALIZE_WHITESPACE
-    {'resultType': 'input_required', 'inputRequests': {'where': {'method': 'roots/list'}},
-     'requestState': ''}
+    >>> input_required("tools/call", {}, "s")
+    {'resultType': 'input_required', 'requestState': 's'}
     """
     if method not in ASKING_METHODS:
         raise ValueError(f"{method} cannot be answered with input_required.")
