@@ -233,7 +233,7 @@ def narrow(
     narrowed: list[Place] = []
     for root in _usable(_root_uris(roots_result), normalize):
         narrowed += [root for place in places if contains(place, root)]
-        narrowed += [place for place in places if contains(root, place) and place != root]
+        narrowed += [place for place in places if contains(root, place)]
     return list(dict.fromkeys(narrowed))
 
 

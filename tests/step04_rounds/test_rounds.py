@@ -249,7 +249,8 @@ def test_roots_narrow_and_never_widen(subject: Any, roots: list[str], left: list
 
 
 @pytest.mark.parametrize(
-    "answer", [None, [], {}, {"roots": None}, {"roots": ["/srv"]}, {"roots": {}}, {"roots": [{}]}]
+    "answer",
+    [None, [], {}, *({"roots": roots} for roots in (None, {}, ["uri"], [["uri"]], [{}]))],
 )
 def test_roots_of_another_form_are_invalid(subject: Any, answer: Any) -> None:
     assert subject.narrow(granted=["/srv/a"], answer={"roots": [{"uri": "/srv/a"}]}) == ["/srv/a"]
@@ -335,8 +336,9 @@ def test_a_complete_result_ends_the_call_also_without_its_type(subject: Any) -> 
 
 
 def test_an_unknown_type_and_an_empty_question_end_in_failure(subject: Any) -> None:
-    for wrong in ("paused", "Complete", ""):
-        assert "failed" in subject.exchange(params=PARAMS, steps=[result(resultType=wrong)])[1]
+    for kind in ("paused", "Complete", ""):
+        for wrong in (result(resultType=kind), result(resultType=kind, inputRequests={"ok": FORM})):
+            assert "failed" in subject.exchange(params=PARAMS, steps=[wrong])[1]
     nothing = result(resultType="input_required")
     assert "failed" in subject.exchange(params=PARAMS, steps=[nothing])[1]
     nothing = result(resultType="input_required", inputRequests={})
@@ -376,6 +378,8 @@ def test_an_answer_needs_an_open_question(subject: Any) -> None:
     for end in (result(content=[]), result(resultType="paused")):
         told = subject.exchange(params=PARAMS, steps=[asking(), answer, end, answer])
         assert told[4] == "RuntimeError"
+    stray = {"feed": {"jsonrpc": "2.0", "id": 999, "result": {}}}
+    assert subject.exchange(params=PARAMS, steps=[asking(), stray, answer])[3] == "RuntimeError"
 
 
 def test_while_a_human_thinks_other_calls_go_on(subject: Any, rng: Any) -> None:

@@ -65,6 +65,7 @@ class Exchange:
         The next message, when there is only a state: it goes back at once, without
         ``inputResponses``, since nothing was asked (MRTR-8, MRTR-18).
         """
+        self._latest = {}
         if not isinstance(response, dict):
             return Failed("The response is not an object.")
         if "id" not in response and "error" in response:
@@ -72,7 +73,6 @@ class Exchange:
             return _failed_by_server(response["error"])
         if self._id is None or not _same_id(response.get("id"), self._id):
             return Failed("The response answers another request.")
-        self._latest = {}
         if "error" in response:
             return _failed_by_server(response["error"])
         result = response.get("result")
