@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict
-from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.errors import PydanticUserError
 
 from kit.protocol import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY
 from kit.refusals import RpcError
@@ -55,6 +55,8 @@ SECRET = re.compile(
     r"(credit|debit|payment|bank) ?card|card ?(number|no)|cvv|cvc|iban"
     r")s?\b"
 )
+# The formats: an email has one @ with something on both sides, a uri has a scheme, a date is a day
+# of the calendar, a date-time has an offset (RFC 3339). Judging them more finely is left open.
 _SHAPES = {
     "email": re.compile(r"[^@\s]+@[^@\s]+"),
     "uri": re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+"),
@@ -81,7 +83,7 @@ class Answer:
     def __bool__(self) -> NoReturn:
         """Refuse to be true or false, so that no `if answer:` can guess (FORM-4).
 
-        Errors: TypeError, always.
+        Errors: TypeError, always. A ValueError would pass for malformed input.
         """
         todo("3.6: One of five answers")
 
@@ -120,7 +122,8 @@ def elicitation_modes(client_capabilities: Json) -> frozenset[Mode]:
 
     client_capabilities: of this very request; an earlier one says nothing (ENV-12).
     No ``elicitation`` means no mode; ``{}`` means form alone; ``{"url": {}}`` means url and not
-    form (ELI-2).
+    form (ELI-2). Keys that are no modes count for nothing: ``{"vendor": {}}`` is not empty, and it
+    declares no mode (ELI-3).
     Errors: RpcError -32602 when ``elicitation``, its ``form`` or its ``url`` is present and is not
     an object: ``true`` is not a capability (FORM-10, DISC-4).
 
@@ -145,8 +148,9 @@ def asks_for_secret(name: str) -> bool:
 
     name: in any spelling: ``api_key``, ``apiKey``, ``APIKey``, ``apikey``, ``API keys``.
     Whole words count, one or many: password (passwd), passphrase, passcode, PIN, secret, token,
-    credential, cvv; key after api, access or private; card before number and after credit. More
-    words than these are welcome, but ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
+    credential, cvv; key after api, access or private; card before number and after credit. These
+    pairs count in one word, too (``accesskey``). More words than these are welcome, but
+    ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
     SECRET finds them all in the words of the name, in lower case and with single spaces.
 
     >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
@@ -163,6 +167,7 @@ def check_property(name: str, declared: Json) -> None:
     texts, and ``enumNames`` has a text for each; a string with ``oneOf`` and an array need options
     that `choices` finds. `kind_of` tells all this, `has_right_values` what the values of some keys
     may be, and `fits` whether a ``default`` would be an answer, as it has to be.
+    Left open: negative lengths, and bounds between which nothing is left.
     Errors: ValueError, naming the field, for everything else; and when its name or its title asks
     for a secret (`asks_for_secret`).
 
@@ -172,9 +177,14 @@ def check_property(name: str, declared: Json) -> None:
 
 
 def has_right_values(declared: Json) -> bool:
-    """Tell whether the keys in KEY_TYPES have values of their types, and ``format`` is known."""
-    if any(type(declared[key]) not in KEY_TYPES[key] for key in set(declared) & set(KEY_TYPES)):
-        return False
+    """Tell whether the keys in KEY_TYPES have values of their types, and ``format`` is known.
+
+    A bound that is NaN or infinite has no JSON, and so no right value.
+    """
+    for key in set(declared) & set(KEY_TYPES):
+        value = declared[key]
+        if type(value) not in KEY_TYPES[key] or not (isinstance(value, str) or is_finite(value)):
+            return False
     return declared.get("format", "email") in FORMATS
 
 
@@ -211,8 +221,10 @@ def choices(declared: Json) -> tuple[str, ...]:
 
     declared: a string whose ``oneOf`` lists objects of ``const`` and ``title``; or an array whose
     ``items`` are ``{"type": "string", "enum": [...]}`` or ``{"anyOf": [...]}`` with such objects.
-    Return an empty tuple for everything else: a free list, an option without a title, an option
-    that is no text, a key that is not named here.
+    ``items`` and options have these keys and no others, no title beside ``enum`` either. The keys
+    around ``oneOf`` and ``items`` are for `check_property`: whether they count here is left open.
+    Return an empty tuple for everything else: a free list, no options, an option without a title,
+    an option that is no text.
     """
     todo("3.7: Titled and multiple choices")
 
@@ -225,12 +237,15 @@ def form_schema(model: type[BaseModel]) -> Json:
     The result has ``type``, ``properties`` under the names that the client sends (aliases) and, if
     any field is required, ``required`` (ELI-5). No ``$ref`` and no ``$defs``: an enum class becomes
     an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one (`object_schema`,
-    `inlined`). A default fills in the form for the human and decides nothing, so a field is
-    required whether it has one or not. Only a free text whose default is "" may be left out, since
-    that says that nothing came (FORM-2).
+    `inlined`). What a field says for itself (default, title, description) stays.
+    A default fills in the form for the human and decides nothing, so a field is required whether it
+    has one or not. Only a free text whose default is "" may be left out, since that says that
+    nothing came (FORM-2).
+    Left open: an empty ``required`` or none, title and description of an enum class, and whether
+    the Python name behind an alias may look like a secret.
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
-    a nested model, a free list, a union, any keyword outside the subset (FORM-5); and for a model
-    that is no object with fields.
+    a nested model, a free list, a union, any keyword outside the subset (FORM-5); for a model that
+    is no object with fields, or of which no JSON schema can be made, like one with a callable.
     """
     todo("3.5: A model becomes a question")
 
@@ -242,8 +257,8 @@ def object_schema(model: type[BaseModel]) -> Json:
     """
     try:
         schema = model.model_json_schema()
-    except PydanticInvalidForJsonSchema as error:
-        raise ValueError(f"{model.__name__}: {error.message}") from None
+    except (PydanticUserError, KeyError) as error:  # KeyError: a reference to nothing
+        raise ValueError(f"{model.__name__} has no JSON schema: {error}") from None
     if "$ref" in schema:  # a model that contains itself is its own definition
         schema |= schema["$defs"][schema["$ref"].removeprefix("#/$defs/")]
     if "properties" not in schema:
@@ -252,10 +267,14 @@ def object_schema(model: type[BaseModel]) -> Json:
 
 
 def inlined(declared: Json, definitions: Json) -> Json:
-    """Replace references by what they mean, and a single choice (`const`) by a short list."""
-    plain = dict(declared)
-    target = definitions[plain.pop("$ref").removeprefix("#/$defs/")] if "$ref" in plain else {}
-    plain = {key: target[key] for key in target if key not in COMMON_KEYS} | plain
+    """Replace references by what they mean, and a single choice (`const`) by a short list.
+
+    What stands beside a reference stays, and wins.
+    """
+    target = definitions.get(str(declared.get("$ref")).removeprefix("#/$defs/"), {})
+    plain = {key: target[key] for key in target if key not in COMMON_KEYS} | declared
+    if target:
+        del plain["$ref"]
     if isinstance(plain.get("items"), dict):
         plain["items"] = inlined(plain["items"], definitions)
     if isinstance(plain.get("const"), str):
@@ -267,7 +286,8 @@ def elicit(message: str, model: type[BaseModel]) -> Json:
     """Return the ``elicitation/create`` request that asks `message` with the form of `model`.
 
     It is a bare object for ``inputRequests``: ``method`` and ``params``, without ``jsonrpc`` and
-    ``id`` (MRTR-3), with the mode said aloud (ELI-4).
+    ``id`` (MRTR-3). ``"mode": "form"`` may be left out, since a client reads a missing mode as form
+    (ELI-4); said aloud it helps whoever reads the traffic.
     Errors: ValueError as `form_schema`.
     """
     todo("3.5: A model becomes a question")
@@ -279,9 +299,11 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
     input_responses: of this request; entries under other keys are not looked at (MRTR-15).
     Missing: no such key. Declined, Cancelled: whatever content came along is dropped unread
     (FORM-7). Accepted: ``content`` has every required field of `form_schema` and no field that is
-    not in it (FORM-8); each value has the JSON type of its property (and NaN and infinity are not
-    JSON), keeps to its bounds and format, and is one of its options (FORM-1, FORM-12, ELI-8); and
-    `model`, read strictly, agrees. A text that was left out is "".
+    not in it, whatever `model` does with such fields (FORM-8); each value `fits` its property, in
+    JSON type, bounds, format and options (FORM-1, FORM-12, ELI-8); and `model` agrees when it reads
+    the content as strict JSON (``model_validate_json``, ``strict=True``), which makes a date of its
+    text and refuses half a surrogate pair. The value is what the model made of it. A text that was
+    left out is "".
     Malformed: everything else (FORM-3, FORM-11).
     Errors: none for an answer, however bad: it is a result, not an exception.
     """
@@ -289,7 +311,11 @@ def read_answer(model: type[BaseModel], input_responses: Mapping[str, Any], key:
 
 
 def fits(declared: Json, value: Any) -> bool:
-    """Tell whether a value answers a property, by the schema that the user saw (ELI-8)."""
+    """Tell whether a value answers a property, by the schema that the user saw (ELI-8).
+
+    Nothing is converted, and a boolean is no number (FORM-12). NaN, infinity and what no double
+    can hold (``10**400``) are no numbers (FORM-15); whether ``3.0`` is an integer is left open.
+    """
     if declared["type"] == "boolean":
         return isinstance(value, bool)
     if declared["type"] == "string":
@@ -297,9 +323,13 @@ def fits(declared: Json, value: Any) -> bool:
     if declared["type"] == "array":
         return isinstance(value, list) and _list_fits(declared, value)
     return type(value) in ((int,) if declared["type"] == "integer" else (int, float)) and (
-        _within(value, declared.get("minimum"), declared.get("maximum"))
-        and abs(value) <= sys.float_info.max  # false for NaN and for what overflows
+        _within(value, declared.get("minimum"), declared.get("maximum")) and is_finite(value)
     )
+
+
+def is_finite(number: float) -> bool:
+    """Tell whether a double can hold a number; false for NaN, and 10**400 does not raise."""
+    return abs(number) <= sys.float_info.max
 
 
 def _text_fits(declared: Json, text: str) -> bool:

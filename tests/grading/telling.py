@@ -9,6 +9,7 @@ import pytest
 
 from grading.failure import Comparison, compose, got_lines, place_of, sent_line
 from grading.judge import Actor, Trouble, WorkerLost
+from grading.outcomes import Raised
 from grading.part_files import tree_of
 from grading.session import Found, Session
 from grading.stub_names import find_function
@@ -17,6 +18,7 @@ from grading.verdicts import FAIL, NOT_RUNNABLE, NOT_STARTED, PASS, UNPROVEN
 from kit.registry import Exercise
 
 # What a check meets when an answer is of another form than it reads: answer["error"]["code"].
+UNREADABLE = "That has not the form that the check reads."
 WRONG_FORM = (AttributeError, TypeError, KeyError, IndexError, ValueError)
 
 
@@ -67,7 +69,8 @@ def _got(case: Case, error: BaseException) -> list[str] | None:
     if isinstance(error, AssertionError):
         return got_lines(last.answer, case.compared)
     if isinstance(error, WRONG_FORM):
-        return [*got_lines(last.answer, None), "That has not the form that the check reads."]
+        told = [] if isinstance(last.answer, Raised) else [UNREADABLE]
+        return [*got_lines(last.answer, None), *told]
     return None
 
 

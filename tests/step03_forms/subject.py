@@ -7,6 +7,7 @@ A form is described as JSON: field name to its kind (a key of KINDS), its option
 import datetime
 import decimal
 import enum
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, RootModel, SecretStr, create_model
@@ -24,6 +25,10 @@ class Chain(BaseModel):
     """A model that contains itself."""
 
     next: "Chain | None" = None
+
+
+class Lax(BaseModel):
+    """The base of a model that is no `Form`: pydantic drops what it does not know."""
 
 
 class Colour(enum.Enum):
@@ -62,6 +67,8 @@ KINDS: dict[str, Any] = {
     "decimal": decimal.Decimal,
     "secret": SecretStr,
     "true only": Literal[True],
+    "callable": Callable[[], str],
+    "class": type,
 }
 
 
@@ -119,11 +126,26 @@ def elicit(parts: Any, *, message: str, fields: dict[str, Any]) -> Any:
 
 def read(parts: Any, *, fields: dict[str, Any], responses: Any, key: str = "choice") -> Any:
     """What the user said: the outcome, and everything that it holds but the reason."""
-    answer = parts.forms.read_answer(_model(parts, fields), responses, key)
+    return _read(parts, _model(parts, fields), responses, key)
+
+
+def read_with_a_plain_model(parts: Any, *, fields: dict[str, Any], responses: Any) -> Any:
+    """As `read`, with a model that is no `Form` and would drop unknown fields."""
+    return _read(parts, _model(parts, fields, Lax), responses, "choice")
+
+
+def types_of(parts: Any, *, fields: dict[str, Any], responses: Any) -> Any:
+    """The Python type of each value in an accepted form."""
+    answer = parts.forms.read_answer(_model(parts, fields), responses, "choice")
+    return {name: type(value).__name__ for name, value in answer.value}
+
+
+def _read(parts: Any, model: type[BaseModel], responses: Any, key: str) -> Any:
+    answer = parts.forms.read_answer(model, responses, key)
     names = [name for name in FIVE if isinstance(answer, getattr(parts.forms, name))]
     if len(names) != 1:
         return {"outcome": f"{type(answer).__name__}, which is not one of the five"}
-    held = {name: _plain(value) for name, value in vars(answer).items() if name != "why"}
+    held = {name: _plain(value, model) for name, value in vars(answer).items() if name != "why"}
     return {"outcome": names[0].lower(), **held}
 
 
@@ -132,13 +154,15 @@ def truth(parts: Any, *, fields: dict[str, Any], responses: Any, key: str = "cho
     answer = parts.forms.read_answer(_model(parts, fields), responses, key)
     try:
         return "true" if answer else "false"
-    except Exception:
+    except TypeError:
         return "no truth value"
 
 
-def _model(parts: Any, fields: dict[str, Any]) -> type[BaseModel]:
+def _model(
+    parts: Any, fields: dict[str, Any], base: type[BaseModel] | None = None
+) -> type[BaseModel]:
     made = {name: _field(**field) for name, field in fields.items()}
-    model: type[BaseModel] = create_model("Question", __base__=parts.forms.Form, **made)
+    model: type[BaseModel] = create_model("Question", __base__=base or parts.forms.Form, **made)
     return model
 
 
@@ -154,7 +178,7 @@ def _field(kind: str, options: Any = (), extra: Any = None, **keywords: Any) -> 
     return KINDS[kind], Field(json_schema_extra=extra, **keywords)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
+def _plain(value: Any, model: type[BaseModel]) -> Any:
+    if isinstance(value, model):
         return value.model_dump(mode="json")
-    return f"a {type(value).__name__}, which is no form"
+    return f"a {type(value).__name__}, which is no instance of the form's model"

@@ -8,6 +8,7 @@ from grading.outcomes import Raised, RpcFailure
 
 NOT_AN_OBJECT = [True, False, None, [], ["form"], "form", "", 0, 1]
 REFUSED = Raised("ValueError")
+NAN, INFINITY = float("nan"), float("inf")
 
 # The form of notes_delete: which note, and do you mean it?
 CHOICE: dict[str, Any] = {
@@ -50,6 +51,7 @@ def test_declared_modes_count_and_an_empty_object_means_form(subject: Any) -> No
     assert subject.modes(capabilities={"elicitation": {"url": {}}}) == ["url"]
     assert subject.modes(capabilities={"elicitation": {"url": {}, "form": {}}}) == ["form", "url"]
     assert subject.modes(capabilities={"elicitation": {"form": {}, "voice": {}}}) == ["form"]
+    assert subject.modes(capabilities={"elicitation": {"vendor": {}}}) == []
     assert subject.modes(capabilities={"sampling": {}, "roots": {}}) == []
     assert subject.modes(capabilities={}) == []
 
@@ -115,8 +117,12 @@ def test_a_missing_mode_is_named_exactly_and_a_malformed_one_is_not(subject: Any
         "credentials",
         "private_key",
         "userPIN",
+        "APIToken",
+        "JWTToken",
+        "accesskey",
         "card_number",
         "creditCard",
+        "creditcard",
         "cvv",
         "PASSWORD",
     ],
@@ -234,11 +240,19 @@ def test_what_is_not_flat_is_refused(subject: Any, rng: Any, declared: Any) -> N
         ({"type": "boolean"}, {"default": True}, [{"default": "yes"}, {"default": 1}]),
         ({"type": "string"}, {"default": "1"}, [{"default": 1}, {"default": None}]),
         ({"type": "integer"}, {"default": 1}, [{"default": 1.5}, {"default": True}]),
-        ({"type": "number"}, {"default": 1.5}, [{"default": "1.5"}, {"default": [1.5]}]),
+        (
+            {"type": "number"},
+            {"default": 1.5},
+            [{"default": "1.5"}, {"default": [1.5]}, {"default": NAN}],
+        ),
         ({"type": "string", "enum": ["a"]}, {"default": "a"}, [{"default": "b"}]),
         ({"type": "integer", "maximum": 3}, {"default": 3}, [{"default": 4}]),
         ({"type": "string"}, {"maxLength": 3}, [{"maxLength": "3"}, {"minLength": 1.5}]),
-        ({"type": "number"}, {"minimum": 0.5}, [{"minimum": "0"}, {"maximum": None}]),
+        (
+            {"type": "number"},
+            {"minimum": 0.5},
+            [{"minimum": "0"}, {"maximum": None}, {"minimum": NAN}, {"maximum": INFINITY}],
+        ),
         ({"type": "string"}, {"title": "Which?"}, [{"title": 7}, {"description": ["a"]}]),
     ],
 )
@@ -265,7 +279,7 @@ def test_a_model_becomes_a_flat_object(subject: Any, rng: Any) -> None:
     fields = {
         name: {"kind": "choice", "options": ["a", "b"]},
         "single": {"kind": "choice", "options": ["a"]},
-        "colour": {"kind": "enum"},
+        "colour": {"kind": "enum", "extra": {"default": "red"}, "description": name},
         "title": {"kind": "text", "min_length": 1, "max_length": 80, "default": "Plan"},
         "share": {"kind": "number", "ge": 0, "le": 1.5},
         "count": {"kind": "integer", "ge": 1},
@@ -276,7 +290,7 @@ def test_a_model_becomes_a_flat_object(subject: Any, rng: Any) -> None:
     assert bare(schema) == {
         name: {"type": "string", "enum": ["a", "b"]},
         "single": {"type": "string", "enum": ["a"]},
-        "colour": {"type": "string", "enum": ["red", "blue"]},
+        "colour": {"type": "string", "enum": ["red", "blue"], "default": "red"},
         "title": {"type": "string", "minLength": 1, "maxLength": 80, "default": "Plan"},
         "share": {"type": "number", "minimum": 0, "maximum": 1.5},
         "count": {"type": "integer", "minimum": 1},
@@ -285,6 +299,7 @@ def test_a_model_becomes_a_flat_object(subject: Any, rng: Any) -> None:
     }
     assert set(schema) <= {"$schema", "type", "properties", "required"}
     assert schema["type"] == "object" and set(schema["required"]) == set(fields)
+    assert schema["properties"]["colour"]["description"] == name
 
 
 def test_booleans_and_choices_are_required_in_spite_of_a_default(subject: Any) -> None:
@@ -348,6 +363,23 @@ def test_a_model_that_does_not_fit_is_refused_when_it_is_defined(
         assert subject.schema_of_odd_model(kind=kind) == REFUSED
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"kind": "callable"},
+        {"kind": "class"},
+        {"kind": "text", "extra": {"$ref": "#/$defs/Nothing"}},
+    ],
+)
+def test_a_model_without_a_json_schema_is_refused_as_any_other(
+    subject: Any, rng: Any, field: Any
+) -> None:
+    name = word(rng)
+    assert name in subject.schema(fields={name: {"kind": "text"}})["properties"]
+    assert subject.schema(fields={**CHOICE, name: field}) == REFUSED
+    assert subject.elicit(message="Which one?", fields={**CHOICE, name: field}) == REFUSED
+
+
 def test_a_field_has_the_name_that_the_client_sends(subject: Any, rng: Any) -> None:
     sent = word(rng)
     schema = subject.schema(fields={"note_id": {"kind": "text", "alias": sent}})
@@ -386,6 +418,18 @@ def test_an_accepted_form_comes_out_as_its_model(subject: Any, rng: Any) -> None
     assert said == {"outcome": "accepted", "value": {**content, "reason": ""}}
     whole = subject.read(fields=fields, responses=accept({**content, "share": 3}))
     assert whole["outcome"] == "accepted"
+
+
+def test_the_value_of_an_accepted_form_is_what_its_model_makes(subject: Any, rng: Any) -> None:
+    fields = {
+        "colour": {"kind": "enum"},
+        "day": {"kind": "date"},
+        "title": {"kind": "text"},
+        "share": {"kind": "number"},
+    }
+    content = {"colour": "blue", "day": "2026-07-28", "title": word(rng), "share": 0.5}
+    made = {"colour": "Colour", "day": "date", "title": "str", "share": "float"}
+    assert subject.types_of(fields=fields, responses=accept(content)) == made
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])
@@ -434,7 +478,7 @@ def test_an_accept_without_content_is_malformed(subject: Any, content: Any) -> N
     [
         ("boolean", True, ["true", "yes", 1, 1.0, 0, "false", "", None, [True]]),
         ("integer", 3, ["3", 3.5, True, None, [3]]),
-        ("number", 3.5, ["3.5", True, None, float("nan"), float("inf"), float("-inf")]),
+        ("number", 3.5, ["3.5", True, None]),
         ("text", "3", [3, True, None, ["3"], {"text": "3"}, "\ud800"]),
         ("date", "2026-07-28", [20662, "20662", "28.07.2026", True]),
     ],
@@ -445,6 +489,16 @@ def test_nothing_is_converted(subject: Any, rng: Any, kind: str, right: Any, wro
     said = subject.read(fields=fields, responses=accept({name: right}))
     assert said == {"outcome": "accepted", "value": {name: right}}
     for value in wrong:
+        said = subject.read(fields=fields, responses=accept({name: value}))
+        assert said == {"outcome": "malformed"}
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_a_number_that_no_double_holds_is_malformed(subject: Any, rng: Any, kind: str) -> None:
+    name = word(rng)
+    fields = {name: {"kind": kind}}
+    assert subject.read(fields=fields, responses=accept({name: 7}))["outcome"] == "accepted"
+    for value in (10**400, -(10**400), NAN, INFINITY, -INFINITY):
         said = subject.read(fields=fields, responses=accept({name: value}))
         assert said == {"outcome": "malformed"}
 
@@ -475,6 +529,15 @@ def test_a_field_that_was_not_asked_for_is_malformed(subject: Any, rng: Any) -> 
         "value": {"confirm": True},
     }
     said = subject.read(fields=aliased, responses=accept({"confirm": True}))
+    assert said == {"outcome": "malformed"}
+
+
+def test_a_model_that_would_drop_it_makes_no_difference(subject: Any, rng: Any) -> None:
+    read = subject.read_with_a_plain_model
+    assert read(fields=CHOICE, responses=accept(YES))["outcome"] == "accepted"
+    said = read(fields=CHOICE, responses=accept({**YES, word(rng): True}))
+    assert said == {"outcome": "malformed"}
+    said = read(fields=CHOICE, responses=accept({**YES, "confirm": "yes"}))
     assert said == {"outcome": "malformed"}
 
 
@@ -534,9 +597,21 @@ def test_titled_and_multiple_choices_may_be_asked_for(subject: Any, rng: Any) ->
         {"anyOf": []},
         {"enum": ["a"]},
         texts,
+        {"type": "string", "enum": ["a"], "title": "A"},
+        {"type": "string", "anyOf": titled("a")},
     ):
+        assert subject.choices(declared={"type": "array", "items": items}) == []
         assert subject.check(declared={"type": "array", "items": items}) == REFUSED
-    for options in ([{"const": "a"}], [{"const": 1, "title": "One"}], ["a"], [], {"a": "A"}):
+    more = {"const": "a", "title": "A", "description": "The first"}
+    for options in (
+        [{"const": "a"}],
+        [{"const": 1, "title": "One"}],
+        ["a"],
+        [],
+        {"a": "A"},
+        [more],
+    ):
+        assert subject.choices(declared={"type": "string", "oneOf": options}) == []
         assert subject.check(declared={"type": "string", "oneOf": options}) == REFUSED
     assert subject.check(declared={**single, "format": "date"}) == REFUSED
 
@@ -614,6 +689,8 @@ def test_an_answer_is_among_the_options_that_were_shown(
 @pytest.mark.parametrize(
     ("extra", "right", "wrong"),
     [
+        ({"type": "integer", "minimum": 3}, [3, 4], [2, -4]),
+        ({"type": "number", "maximum": 0.5}, [0.5, -1], [0.6, 7]),
         ({"maxLength": 3}, ["abc"], ["abcd"]),
         ({"minLength": 2}, ["ab"], ["a", ""]),
         ({"format": "email"}, ["ann@example.org"], ["ann", "ann@", "@example.org", "a b@c.org"]),
@@ -621,7 +698,7 @@ def test_an_answer_is_among_the_options_that_were_shown(
         (
             {"format": "date-time"},
             ["2026-07-28T09:30:00Z"],
-            ["2026-07-28", "09:30", "2026-07-28T25:00:00Z"],
+            ["2026-07-28", "09:30", "2026-07-28T25:00:00Z", "2026-07-28T09:30:00"],
         ),
         ({"format": "uri"}, ["https://example.org/a"], ["example", "/a/b", "https:// a"]),
     ],
@@ -629,7 +706,8 @@ def test_an_answer_is_among_the_options_that_were_shown(
 def test_what_the_model_does_not_know_is_checked_too(
     subject: Any, extra: Any, right: Any, wrong: Any
 ) -> None:
-    fields = {"field": {"kind": "text", "extra": extra}}
+    kind = extra.get("type", "text")
+    fields = {"field": {"kind": kind, "extra": extra}}
     for value in right:
         said = subject.read(fields=fields, responses=accept({"field": value}))
         assert said == {"outcome": "accepted", "value": {"field": value}}

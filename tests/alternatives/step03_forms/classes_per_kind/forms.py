@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from json import dumps
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -67,7 +68,7 @@ class Kind:
 
     def limit(self, key, types, otherwise):
         found = self.declared.get(key, otherwise)
-        if key in self.declared and type(found) not in types:
+        if key in self.declared and not (type(found) in types and abs(found) < float("inf")):
             raise Unfit(f"{key} cannot be {found!r}")
         return found
 
@@ -91,9 +92,9 @@ class Number(Kind):
         self.high = self.limit("maximum", (int, float), float("inf"))
 
     def takes(self, value):
-        if type(value) not in self.types or value in (float("inf"), float("-inf")):
+        if type(value) not in self.types or not -(2**1024) < value < 2**1024:
             return False
-        return self.low <= value <= self.high and value == value
+        return self.low <= value <= self.high
 
 
 class Integer(Number):
@@ -244,7 +245,7 @@ def words_of(name):
 
 
 SINGLE = {"password", "passwd", "passphrase", "passcode", "pin", "secret", "token", "credential"}
-SINGLE |= {"cvv", "apikey"}
+SINGLE |= {"cvv", "apikey", "accesskey", "creditcard"}
 DOUBLE = {("api", "key"), ("access", "key"), ("private", "key"), ("card", "number")}
 DOUBLE |= {("credit", "card")}
 
@@ -276,7 +277,10 @@ class Written:
     """What pydantic wrote about a model, with everything in its place."""
 
     def __init__(self, model):
-        whole = model.model_json_schema()
+        try:
+            whole = model.model_json_schema()
+        except Exception as problem:
+            raise ValueError(f"{model.__name__} has no schema") from problem
         self.definitions = whole.get("$defs", {})
         self.whole = self.place(whole)
         if "properties" not in self.whole:
@@ -347,6 +351,6 @@ def accepted(model, response):
     if any(name not in content for name in written.required):
         return Malformed("a field is missing")
     try:
-        return Accepted(model.model_validate(content, strict=False))
+        return Accepted(model.model_validate_json(dumps(content), strict=True))
     except ValidationError:
         return Malformed("the model does not take it")

@@ -11,6 +11,7 @@ from pydantic import (
     ConfigDict,
     Field,
     FiniteFloat,
+    PydanticUserError,
     StrictBool,
     StrictInt,
     StrictStr,
@@ -123,7 +124,8 @@ class Integer(Property):
     maximum: FiniteFloat = None
 
     def answer(self):
-        return Annotated[StrictInt, Field(ge=self.minimum, le=self.maximum)]
+        integer = Annotated[StrictInt, Field(gt=-(2**1024), lt=2**1024)]
+        return Annotated[integer, Field(ge=self.minimum, le=self.maximum)]
 
 
 class YesNo(Property):
@@ -280,7 +282,10 @@ def without_references(node, definitions):
 
 
 def form_schema(model):
-    schema = model.model_json_schema()
+    try:
+        schema = model.model_json_schema()
+    except (PydanticUserError, KeyError) as error:
+        raise ValueError(f"{model.__name__} has no schema: {error}") from None
     if "$ref" in schema:
         schema = {**schema["$defs"][model.__name__], "$defs": schema["$defs"]}
     if "properties" not in schema:

@@ -59,7 +59,9 @@ def is_whole(value):
 
 
 def is_number(value):
-    return is_whole(value) or (isinstance(value, float) and math.isfinite(value))
+    if is_whole(value):
+        return -(2**1024) < value < 2**1024
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def is_texts(value):
@@ -101,7 +103,7 @@ FORMATS = {
 TYPES = {
     "string": is_text,
     "number": is_number,
-    "integer": is_whole,
+    "integer": lambda value: is_whole(value) and is_number(value),
     "boolean": lambda value: isinstance(value, bool),
     "array": lambda value: isinstance(value, list) and all(map(is_text, value)),
 }
@@ -142,7 +144,8 @@ def require_mode(client_capabilities, mode):
     raise RpcError(-32021, "cannot ask", {"requiredCapabilities": {"elicitation": {mode: {}}}})
 
 
-ALONE = "password passwd passphrase passcode pin secret token credential cvv apikey accesstoken"
+ALONE = "password passwd passphrase passcode pin secret token credential cvv apikey accesstoken "
+ALONE += "accesskey creditcard"
 PAIRS = "api-key access-key private-key card-number credit-card"
 
 
@@ -227,7 +230,10 @@ def flat(declared, definitions):
 
 
 def form_schema(model):
-    schema = model.model_json_schema()
+    try:
+        schema = model.model_json_schema()
+    except (RuntimeError, KeyError) as error:  # pydantic's errors of usage are RuntimeErrors
+        raise ValueError(f"no schema: {error}") from error
     schema = flat(schema, schema.get("$defs", {}))
     if schema.get("properties") is None:
         raise ValueError("no fields")

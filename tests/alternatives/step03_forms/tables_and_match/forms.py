@@ -337,9 +337,9 @@ def form_schema(model: type[BaseModel]) -> Json:
     in a field's ``json_schema_extra``, for example ``{"format": "email"}`` or ``{"oneOf": [...]}``.
     The result has ``type``, ``properties`` under the names that the client sends (aliases) and, if
     any field is required, ``required`` (ELI-5). No ``$ref`` and no ``$defs``: an enum class becomes
-    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one. Every boolean and
-    every choice is required, whether it has a default or not: a default fills in the form for the
-    human and decides nothing (FORM-2).
+    an ``enum`` of its values, and a `Literal` of one text an ``enum`` of one. Every field is
+    required, whether it has a default or not: a default fills in the form for the human and decides
+    nothing. Only a free text whose default is "" may be left out (FORM-2).
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
     a nested model, a free list, a union, any keyword outside the subset (FORM-5); and for a model
     that is no object with fields.
@@ -537,7 +537,7 @@ def _fits_number(declared: Json, value: Any) -> bool:
 def _fits_integer(declared: Json, value: Any) -> bool:
     return (
         isinstance(value, int)
-        and not isinstance(value, bool)
+        and _is_number(value)
         and _within(declared, "minimum", "maximum", value)
     )
 
