@@ -47,6 +47,9 @@ KEY_TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("minimum", "maximum"), (int, float)),
 }
 
+# The words of a name: `userPINs` is `user` and `PINs`, and `APIKey` is `API` and `Key`.
+WORD = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
 # What a name is about when its words, in lower case and with spaces between, hold one of these.
 SECRET = re.compile(
     r"\b("
@@ -151,7 +154,8 @@ def asks_for_secret(name: str) -> bool:
     credential, cvv; key after api, access or private; card before number and after credit. These
     pairs count in one word, too (``accesskey``). More words than these are welcome, but
     ``secretary``, ``keyboard`` and ``spinner`` are no secrets.
-    SECRET finds them all in the words of the name, in lower case and with single spaces.
+    WORD finds the words of the name, and SECRET what they are about, in lower case and with single
+    spaces between them.
 
     >>> asks_for_secret("userPIN"), asks_for_secret("spinner")
     (True, False)
