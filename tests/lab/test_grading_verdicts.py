@@ -148,3 +148,16 @@ def test_a_failure_has_four_parts_in_twelve_lines(report: Report, slug: str) -> 
 def test_the_solutions_pass_in_the_same_lab(root: Path) -> None:
     solutions = grade("solutions", root=root, steps=[1, 12])
     assert {each.verdict for each in solutions.results} == {"pass"}
+
+
+def test_only_a_value_can_have_the_wrong_form(tmp_path: Path) -> None:
+    seven = "def double(number):\n    return 7\n"
+    lab = tiny_lab(tmp_path, {"bug": PARTS["bug"], "seven": seven})
+    for checks in lab.glob("tests/step*/test_*.py"):
+        text = checks.read_text(encoding="utf-8")
+        reads = "subject.double(number=number)['twice']"
+        checks.write_text(text.replace("subject.double(number=number)", reads), encoding="utf-8")
+    report = grade("lessons", root=lab)
+    bug, seven = (each.text for each in report.results if each.test == "test_twice_a_number")
+    assert "KeyError" in bug and "not the form" not in bug
+    assert "7" in seven and "not the form" in seven
