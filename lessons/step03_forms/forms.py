@@ -244,7 +244,7 @@ def form_schema(model: type[BaseModel]) -> Json:
     `inlined`). What a field says for itself (default, title, description) stays.
     A default fills in the form for the human and decides nothing, so a field is required whether it
     has one or not. Only a free text whose default is "" may be left out, since that says that
-    nothing came (FORM-2).
+    nothing came (FORM-2, `may_be_left_out`).
     Left open: an empty ``required`` or none, title and description of an enum class, and whether
     the Python name behind an alias may look like a secret.
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
@@ -284,6 +284,12 @@ def inlined(declared: Json, definitions: Json) -> Json:
     if isinstance(plain.get("const"), str):
         plain["enum"] = [plain.pop("const")]
     return plain
+
+
+def may_be_left_out(declared: Json) -> bool:
+    """Tell whether a property is a free text whose default is "" (FORM-2)."""
+    is_text = declared["type"] == "string" and not {"enum", "oneOf"} & set(declared)
+    return is_text and declared.get("default") == ""
 
 
 def elicit(message: str, model: type[BaseModel]) -> Json:

@@ -282,7 +282,7 @@ def form_schema(model: type[BaseModel]) -> Json:
     `inlined`). What a field says for itself (default, title, description) stays.
     A default fills in the form for the human and decides nothing, so a field is required whether it
     has one or not. Only a free text whose default is "" may be left out, since that says that
-    nothing came (FORM-2).
+    nothing came (FORM-2, `may_be_left_out`).
     Left open: an empty ``required`` or none, title and description of an enum class, and whether
     the Python name behind an alias may look like a secret.
     Errors: ValueError, when the tool is defined and not when it is called: as `check_property`; for
@@ -297,7 +297,7 @@ def form_schema(model: type[BaseModel]) -> Json:
     for name, declared in properties.items():
         check_property(name, declared)
     expected = schema.get("required", [])
-    required = [n for n in properties if n in expected or not _may_be_left_out(properties[n])]
+    required = [n for n in properties if n in expected or not may_be_left_out(properties[n])]
     form: Json = {"type": "object", "properties": properties}
     return {**form, "required": required} if required else form
 
@@ -334,7 +334,8 @@ def inlined(declared: Json, definitions: Json) -> Json:
     return plain
 
 
-def _may_be_left_out(declared: Json) -> bool:
+def may_be_left_out(declared: Json) -> bool:
+    """Tell whether a property is a free text whose default is "" (FORM-2)."""
     is_text = declared["type"] == "string" and not {"enum", "oneOf"} & set(declared)
     return is_text and declared.get("default") == ""
 
