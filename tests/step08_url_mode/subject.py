@@ -7,6 +7,7 @@ called by names, and the real ones take their places; ``@name`` in a text stands
 import contextlib
 import socket
 import urllib.request
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -189,6 +190,7 @@ class _Site(_Book):
         self.vault = self._part.Vault()
         self.key = SystemRandomness().token_bytes(32)
         self.page = self._part.Page(self.tickets, self.vault, self.key, service)
+        self._last = ""
 
     def step(self, **step: Any) -> Any:
         """One step: a request when it names a method, else a step of the book."""
@@ -210,8 +212,14 @@ class _Site(_Book):
         body: str | None = None,
         token_of: list[str] | None = None,
     ) -> dict[str, Any]:
-        """token_of: session id and ticket name whose token goes into the form."""
+        """Send one request; `@name` in path and body stands for the ticket.
+
+        token_of: session id and ticket name whose token goes into the form; ["page"] takes over
+        what the last page had in its hidden fields.
+        """
         fields = dict(form or {})
+        if token_of == ["page"]:
+            fields, token_of = {**fields, **_hidden(self._last)}, None
         if token_of is not None:
             name = self._real(token_of[1])
             fields["token"] = self._part.csrf_token(self.key, token_of[0], name)
@@ -220,16 +228,37 @@ class _Site(_Book):
         request = HttpRequest(method, self._named(path), headers, raw if method == "POST" else b"")
         who = None if session is None else self._part.Session(*session)
         answer = self.page.respond(request, who)
+        self._last = answer.body.decode("utf-8")
         return {
             "status": answer.status,
             "headers": [list(pair) for pair in answer.headers],
-            "text": answer.body.decode("utf-8"),
+            "text": self._last,
         }
 
     def _named(self, text: str) -> str:
         for name, ticket in self.names.items():
             text = text.replace(f"@{name}", ticket)
         return text
+
+
+class _Fields(HTMLParser):
+    """The hidden fields of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a hidden field."""
+        told = dict(attrs)
+        if tag == "input" and told.get("type") == "hidden":
+            self.hidden[told.get("name") or ""] = told.get("value") or ""
+
+
+def _hidden(page: str) -> dict[str, str]:
+    reader = _Fields()
+    reader.feed(page)
+    return reader.hidden
 
 
 def describe_url(parts: Any, *, url: Any) -> Any:

@@ -384,10 +384,15 @@ def test_the_form_takes_a_credential_into_the_vault_of_who_started(subject: Any,
 
 
 def test_the_form_is_sent_with_its_own_token(subject: Any, rng: Any) -> None:
-    told = subject.site(steps=[opened(), get("/connect/@t", ALICE)])["told"]
+    key = word(rng)
+    look = get("/connect/@t", ALICE)
+    steps = [opened(), look, post("t", ALICE, key, token_of=["page"]), vault("alice")]
+    told = subject.site(steps=steps)["told"]
     fields = {each.get("name"): each.get("value") for each in Shape(told[1]["text"]).all("input")}
-    assert set(fields) == {"token", "credential"}
-    assert fields["token"] and not fields["credential"]
+    assert set(fields) == {"token", "credential"} and not fields["credential"]
+    assert (told[2]["status"], told[3]) == (200, key)
+    steps = [opened(), post("t", ALICE, ""), post("t", ALICE, key, token_of=["page"])]
+    assert [each["status"] for each in subject.site(steps=steps)["told"][1:]] == [400, 200]
 
 
 def test_a_link_that_somebody_else_opens_stores_nothing_and_says_why(
