@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from kit.notes import BOB, Note
+from kit.notes import ALICE, BOB, Note
 from kit.parts import part_paths
 from kit.protocol import CLIENT_CAPABILITIES, PROTOCOL_VERSION, SERVER_INFO, VERSION
 from kit.tape import compact
 from server import Parts
-from stage import FORM, TEAM, Json, Reply, Stage, accept
+from stage import FORM, TEAM, TOKENS, URL, Json, Reply, Stage, accept
 from stores import STORES
 
 Claims = Iterator[bool]
+KEY = "key-of-alice-for-the-archive"
 REFUSED_STATE = {"reason": "invalid_request_state"}
 
 
@@ -94,9 +95,9 @@ def _(stage: Stage) -> Claims:
 )
 def _(stage: Stage) -> Claims:
     first, second = (stage.send(stage.request("tools/list")) for _ in range(2))
-    tool = first.result["tools"][0]
+    tool = {each["name"]: each for each in first.result["tools"]}["notes_delete"]
     yield first.result == second.result and first.result["ttlMs"] >= 0
-    yield tool["name"] == "notes_delete" and tool["annotations"]["destructiveHint"] is True
+    yield tool["annotations"]["destructiveHint"] is True
     yield tool["inputSchema"]["required"] == ["workspaceUri", "title"]
 
 
@@ -317,6 +318,109 @@ def _(stage: Stage) -> Claims:
     yield done(stage.answer(state, accept()))
 
 
+def link_of(asked: Reply) -> str:
+    """Return the link that a question in URL mode brought, or an empty text."""
+    request = asked.result.get("inputRequests", {}).get("connect_page", {})
+    return str(request.get("params", {}).get("url", ""))
+
+
+@checkpoint("a client that cannot open a link is told so", "ENV-13", "ERR-7", "ELI-2")
+def _(stage: Stage) -> Claims:
+    needed = {"requiredCapabilities": URL}
+    without: list[Json] = [{}, FORM, {"elicitation": {}}]
+    for capabilities in without:
+        reply = stage.send(stage.connect(capabilities))
+        yield failed(reply, -32021, needed) and reply.status == 400
+    yield asks(stage.send(stage.connect()))
+
+
+@checkpoint(
+    "accept is not completion: the retry asks again until the page is done",
+    *("URL-3", "URL-14", "ELI-20", "ELI-21"),
+)
+def _(stage: Stage) -> Claims:
+    asked = stage.send(stage.connect())
+    params = asked.result["inputRequests"]["connect_page"]["params"]
+    yield params["mode"] == "url" and set(params) == {"mode", "message", "url"}
+    again = stage.retry_connect(asked.result, {"action": "accept"})
+    yield asks(again) and link_of(again) == params["url"]
+    alice = stage.browser(ALICE)
+    page = alice.open(params["url"])
+    yield page.status == 200 and alice.submit(page, credential=KEY).status == 200
+    yield done(stage.retry_connect(again.result, {"action": "accept"}))
+    yield stage.world.desk.vault.find(ALICE) == KEY
+    yield stage.world.desk.vault.find(BOB) is None
+    yield done(stage.send(stage.connect())) and asks(stage.send(stage.connect(), BOB))
+
+
+@checkpoint("a link that is passed on takes nobody's key", "URL-1", "URL-6", "ELI-25")
+def _(stage: Stage) -> Claims:
+    asked = stage.send(stage.connect())
+    bob, alice = stage.browser(BOB), stage.browser(ALICE)
+    refusal = bob.open(link_of(asked))
+    yield refusal.status == 403 and "<form" not in refusal.text and "bob" in refusal.text
+    own = alice.open(link_of(asked))
+    yield bob.post(own.url, **own.hidden, credential=KEY).status == 403
+    yield stage.world.desk.vault.find(ALICE) is None is stage.world.desk.vault.find(BOB)
+    yield asks(stage.retry_connect(asked.result, {"action": "accept"}))
+    state = failed(stage.retry_connect(asked.result, None, BOB), -32602, REFUSED_STATE)
+    yield state and alice.submit(own, credential=KEY).status == 200
+
+
+@checkpoint("a link ends: when it is used, called off, or old", "URL-5", "URL-12", "URL-15")
+def _(stage: Stage) -> Claims:
+    alice = stage.browser(ALICE)
+    called_off, old = (stage.send(stage.connect()) for _ in range(2))
+    page = alice.open(link_of(called_off))
+    yield done(stage.retry_connect(called_off.result, {"action": "cancel"}))
+    yield alice.submit(page, credential=KEY).status == 410
+    yield not asks(stage.retry_connect(called_off.result, {"action": "accept"}))
+    page = alice.open(link_of(old))
+    stage.clock.advance(600)
+    yield alice.submit(page, credential=KEY).status == 410
+    yield stage.world.desk.vault.find(ALICE) is None
+    used = stage.send(stage.connect())
+    page = alice.open(link_of(used))
+    yield alice.submit(page, credential=KEY).status == 200
+    yield alice.submit(page, credential="another-key").status == 410
+    yield stage.world.desk.vault.find(ALICE) == KEY
+
+
+@checkpoint(
+    "nobody can sign a browser in but its user, and the cookie stays where it belongs",
+    *("URL-6", "URL-7", "EDGE-3"),
+)
+def _(stage: Stage) -> Claims:
+    asked, bob, alice = stage.send(stage.connect()), stage.browser(BOB), stage.browser(ALICE)
+    sign_in = bob.look(link_of(asked))
+    yield "/sign-in?" in sign_in.url and "password" in sign_in.text
+    forged = alice.post(sign_in.url, **sign_in.hidden, access=TOKENS[BOB])
+    yield forged.status == 403 and "notes_session" not in alice.cookies
+    yield bob.submit(sign_in, access="guessed").status == 403
+    yield alice.open(link_of(asked)).status == 200
+    for cookie in alice.set_cookies:
+        told = cookie.split("; ")[1:]
+        yield {"HttpOnly", "SameSite=Strict", "Secure", "Path=/connect/"} <= set(told)
+    elsewhere = link_of(asked).replace("notes.example", "evil.example")
+    yield alice.look(elsewhere).status == 404
+
+
+@checkpoint("the key is in the vault, and in no message, log, state or link", "URL-2", "ELI-26")
+def _(stage: Stage) -> Claims:
+    asked, alice = stage.send(stage.connect()), stage.browser(ALICE)
+    done_page = alice.submit(alice.open(link_of(asked)), credential=KEY)
+    last = stage.retry_connect(asked.result, {"action": "accept"})
+    yield done(last) and stage.world.desk.vault.find(ALICE) == KEY
+    said = (stage.tape.entries, stage.log, done_page, alice.cookies, asked, last, stage.world.desk)
+    raw = base64.urlsafe_b64decode(asked.result["requestState"].split(".")[2] + "==")
+    yield KEY not in repr(said) and KEY.encode() not in raw
+    yield refused(stage.send({**stage.connect(), "params": _with_key(stage.connect())}))
+
+
+def _with_key(call: Json) -> Json:
+    return {**call["params"], "arguments": {"key": "another-key"}}
+
+
 def hold(point: Checkpoint, parts: Parts, store: str = "memory") -> tuple[bool, str]:
     """Play one checkpoint on a fresh stage; return whether it holds, and what travelled."""
     stage, claims, bug = Stage(parts, store), [], ""
@@ -357,10 +461,10 @@ def main(store: str = "memory") -> int:
     """Play all checkpoints that this store promises; 0 when all hold, 1 otherwise."""
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     parts = Parts(part_paths(os.environ.get("PARTS", "solutions")))
+    print("notes_delete and notes_connect over HTTP on 127.0.0.1. Each request also carries _meta")
     print(
-        "notes_delete over HTTP on 127.0.0.1. Each request also carries _meta with the version and"
+        "with the version and the client's capabilities; it is shown where it is not the usual.\n"
     )
-    print("the client's capabilities; it is shown where it is not the usual one.\n")
     points = [point for point in CHECKPOINTS if store in point.stores]
     kept = 0
     for number, point in enumerate(points, 1):

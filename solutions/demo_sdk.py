@@ -59,7 +59,7 @@ async def over_http(user: User) -> AsyncIterator[Client]:
     randomness = SystemRandomness()
     secrets = Secrets({"k1": randomness.token_bytes(32)}, "k1")
     token = secrets.issue(ALICE, frozenset({"notes"}), randomness)
-    server, parts = build(Choice(), secrets, ALICE)
+    server, parts, _ = build(Choice(), secrets, ALICE)
     behind = parts.edge.Server(parts.envelope.decode, server.handle, parts.envelope.failure)
     loop = HttpLoop(lambda request: parts.edge.respond(request, settings, behind))
     settings = parts.edge.Edge(frozenset({f"127.0.0.1:{loop.port}"}), secrets.tokens)

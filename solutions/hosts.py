@@ -11,6 +11,7 @@ from typing import Any
 
 from kit.clock import SystemClock
 from kit.http_loop import HttpLoop
+from kit.http_message import HttpRequest, HttpResponse
 from kit.notes import ALICE, GRANTS
 from kit.parts import ROOT, part_paths
 from kit.principal import Principal
@@ -18,6 +19,7 @@ from kit.randomness import SystemRandomness
 from kit.refusals import StoreUnavailable
 from kit.secrets_file import Secrets, SecretsUnusable, load_or_make, save
 from kit.stdio_loop import run_stdio
+from pages import Pages, open_desk
 from server import NotesServer, Parts, World
 from stores import open_store
 
@@ -39,14 +41,23 @@ class Choice:
     file: Path = DATABASE
 
 
-def build(choice: Choice, secrets: Secrets, user: str) -> tuple[NotesServer, Parts]:
-    """Return the server and its parts. user: gets the workspaces that the examples grant Alice."""
+def build(
+    choice: Choice, secrets: Secrets, user: str, base: str = ""
+) -> tuple[NotesServer, Parts, Pages | None]:
+    """Return the server, its parts, and its pages for browsers.
+
+    user: gets the workspaces that the examples grant Alice. base: the address of the pages; without
+    one there are no pages, and no tool that needs them.
+    """
     made = Parts(_told(part_paths(choice.parts), choice.parts))
     clock, randomness = SystemClock(), SystemRandomness()
     ring = made.state.KeyRing(secrets.keys, secrets.signer)
     notes, store = open_store(choice.store, made, clock, choice.file)
     grants = {**GRANTS, user: GRANTS[ALICE]}
-    return NotesServer(made, World(notes, grants, ring, store, clock, randomness), say), made
+    desk = open_desk(made, base, clock, randomness) if base else None
+    pages = Pages(made, desk, secrets.tokens, clock, randomness) if desk else None
+    world = World(notes, grants, ring, store, clock, randomness, desk=desk)
+    return NotesServer(made, world, say), made, pages
 
 
 def _told(paths: dict[str, Path], parts: str) -> dict[str, Path]:
@@ -60,7 +71,7 @@ def _told(paths: dict[str, Path], parts: str) -> dict[str, Path]:
 def serve_stdio(choice: Choice, secrets: Secrets) -> int:
     """Serve the operating-system user on stdin and stdout until stdin ends (STDIO-5)."""
     user = Principal(getpass.getuser(), frozenset({"notes"}))
-    server, _ = build(choice, secrets, user.subject)
+    server, _, _ = build(choice, secrets, user.subject)
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # a stray print must not break the wire
     run_stdio(lambda line: server.answer_line(line, user), source, sink)
@@ -71,11 +82,18 @@ def serve_http(
     choice: Choice, secrets: Secrets, port: int, ready: Callable[[HttpLoop], None]
 ) -> int:
     """Serve bearer tokens on 127.0.0.1 until SIGINT or SIGTERM. ready: called once it listens."""
-    server, made = build(choice, secrets, ALICE)
+    loop = HttpLoop(lambda request: respond(request), port)
+    base = f"http://127.0.0.1:{loop.port}"
+    server, made, pages = build(choice, secrets, ALICE, base)
     behind = made.edge.Server(made.envelope.decode, server.handle, made.envelope.failure)
-    loop = HttpLoop(lambda request: made.edge.respond(request, settings, behind), port)
     hosts = frozenset({f"127.0.0.1:{loop.port}", f"localhost:{loop.port}"})
     settings = made.edge.Edge(hosts, secrets.tokens)
+
+    def respond(request: HttpRequest) -> HttpResponse:
+        if pages is not None and pages.takes(request.path):
+            return pages.respond(request)
+        return made.edge.respond(request, settings, behind)
+
     stop: Any = lambda *_: threading.Thread(target=loop.shutdown).start()  # noqa: E731
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)

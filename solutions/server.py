@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
+from connect import NotesConnect
 from kit.clock import Clock
 from kit.notes import Note
 from kit.parts import load
@@ -27,6 +28,7 @@ from kit.refusals import (
     StoreUnavailable,
     ToolRefusal,
 )
+from results import said
 
 Json = dict[str, Any]
 
@@ -61,7 +63,7 @@ class World:
 
     notes, grants: the world and who may use which workspace. ring: of step 05. store: of step 06,
     or of another step that keeps its interface. audience: the name of the service that a state is
-    good for.
+    good for. desk: a `connect.Desk`, or None where there is no page and so no ``notes_connect``.
     """
 
     notes: Any
@@ -71,6 +73,7 @@ class World:
     clock: Clock
     randomness: Randomness
     audience: str = "notes-lab"
+    desk: Any = None
 
 
 class Parts:
@@ -82,7 +85,7 @@ class Parts:
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
-        self.edge = modules["edge"]
+        self.url_mode, self.edge = modules["url_mode"], modules["edge"]
 
 
 class NotesServer:
@@ -125,7 +128,10 @@ class NotesServer:
         return self._parts.envelope.discover({"tools": {}, "resources": {}})
 
     def _list_tools(self, request: Any, principal: Principal) -> Json:
-        return self._parts.envelope.list_tools([DESCRIPTOR])
+        return self._parts.envelope.list_tools([tool.descriptor for tool in self._tools()])
+
+    def _tools(self) -> list[Any]:
+        return [NotesDelete] if self._world.desk is None else [NotesDelete, NotesConnect]
 
     def _list_templates(self, request: Any, principal: Principal) -> Json:
         return {"resourceTemplates": [], "ttlMs": 300_000, "cacheScope": "public"}
@@ -153,12 +159,14 @@ class NotesServer:
 
     def _call_tool(self, request: Any, principal: Principal) -> Json:
         arguments = request.params.get("arguments", {})
-        if request.params.get("name") != DESCRIPTOR["name"]:
+        named = [t for t in self._tools() if t.descriptor["name"] == request.params.get("name")]
+        if not named:
             raise RpcError(INVALID_PARAMS, "This server has no such tool.")
         if not isinstance(arguments, dict):
             raise RpcError(INVALID_PARAMS, "arguments must be an object.")
         try:
-            return NotesDelete(self._parts, self._world, request, arguments, principal).run()
+            result: Json = named[0](self._parts, self._world, request, arguments, principal).run()
+            return result
         except ToolRefusal as refusal:
             return said(refusal.message, is_error=True)
         except StateRefused as refusal:
@@ -173,6 +181,8 @@ class NotesDelete:
 
     request: checked by the envelope. arguments: of the call. principal: verified by the host.
     """
+
+    descriptor = DESCRIPTOR
 
     def __init__(
         self, parts: Parts, world: World, request: Any, arguments: Json, principal: Principal
@@ -260,8 +270,3 @@ class NotesDelete:
             raise ToolRefusal("This note is no longer in this workspace.")
         transaction.delete(note_id)
         return said(f"Deleted {note_id}.")
-
-
-def said(text: str, is_error: bool = False) -> Json:
-    """Return the fields of a tool result that says `text`."""
-    return {"content": [{"type": "text", "text": text}], "isError": is_error}

@@ -10,19 +10,24 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from browser import Browser
 from kit.clock import FrozenClock
 from kit.http_loop import HttpLoop
+from kit.http_message import HttpRequest, HttpResponse
 from kit.notes import ALICE, BOB, GRANTS
 from kit.principal import Principal
 from kit.protocol import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, VERSION
 from kit.randomness import SeededRandomness
 from kit.tape import Tape
+from pages import Pages, open_desk
 from server import NotesServer, Parts, World
 from stores import open_store
 
 Json = dict[str, Any]
 
 FORM: Json = {"elicitation": {"form": {}}}
+URL: Json = {"elicitation": {"url": {}}}
+BASE = "https://notes.example"
 TEAM = "file:///srv/notes/team"
 TOKENS = {ALICE: "alice-demo-token", BOB: "bob-demo-token"}
 NAME_FIELD = {"tools/call": "name", "resources/read": "uri"}
@@ -50,10 +55,11 @@ class Stage:
     """Two server objects that share one world, and a client that can say anything to them.
 
     parts: the parts under show. store: of `stores.STORES`; on sqlite each server has objects of its
-    own, as processes have, and only the file is shared. world: the first server's.
+    own, as processes have, and only the file is shared. base: the address that links begin with,
+    "" for the first server's own on loopback. world: the first server's.
     """
 
-    def __init__(self, parts: Parts, store: str = "memory") -> None:
+    def __init__(self, parts: Parts, store: str = "memory", base: str = BASE) -> None:
         self.parts = parts
         self.clock = FrozenClock()
         self._store, self._folder = store, tempfile.TemporaryDirectory()
@@ -63,20 +69,26 @@ class Stage:
         self._ids = count(1)
         self._randomness = SeededRandomness("demo")
         self._ring = parts.state.KeyRing({"k1": self._randomness.token_bytes(32)}, "k1")
+        self._paging = SeededRandomness("pages")
+        self._base = base
         self._start()
 
     def _start(self) -> None:
+        self._loops = [HttpLoop(_not_yet), HttpLoop(_not_yet)]
+        self.base = self._base or f"http://127.0.0.1:{self._loops[0].port}"
         self.world = self._new_world()
         second = self.world if self._store == "memory" else self._new_world()
         self.notes = self.world.notes
-        self._loops = [self._open(self.world), self._open(second)]
+        for loop, world in zip(self._loops, (self.world, second), strict=True):
+            self._open(loop, world)
         self._lines = [http.client.HTTPConnection("127.0.0.1", each.port) for each in self._loops]
 
     def _new_world(self) -> World:
         notes, store = open_store(self._store, self.parts, self.clock, self.database)
-        return World(notes, GRANTS, self._ring, store, self.clock, self._randomness)
+        desk = open_desk(self.parts, self.base, self.clock, self._paging)
+        return World(notes, GRANTS, self._ring, store, self.clock, self._randomness, desk=desk)
 
-    def _open(self, world: World) -> HttpLoop:
+    def _open(self, loop: HttpLoop, world: World) -> None:
         server = NotesServer(self.parts, world, self.log.append)
         tokens = {
             hashlib.sha256(token.encode()).hexdigest(): Principal(name, frozenset({"notes"}))
@@ -84,10 +96,14 @@ class Stage:
         }
         envelope, edge = self.parts.envelope, self.parts.edge
         behind = edge.Server(envelope.decode, server.handle, envelope.failure)
-        loop = HttpLoop(lambda request: edge.respond(request, settings, behind))
         settings = edge.Edge(frozenset({f"127.0.0.1:{loop.port}"}), tokens)
+        pages = Pages(self.parts, world.desk, tokens, self.clock, self._paging)
+        loop.respond = lambda request: (
+            pages.respond(request)
+            if pages.takes(request.path)
+            else edge.respond(request, settings, behind)
+        )
         threading.Thread(target=loop.serve_forever, args=(0.02,), daemon=True).start()
-        return loop
 
     def restart(self) -> None:
         """End both servers and start new ones; what they had in memory is gone."""
@@ -167,6 +183,22 @@ class Stage:
             headers["Mcp-Name"] = params[field]
         return headers
 
+    def connect(self, capabilities: Any = URL, **params: Any) -> Json:
+        """A ``tools/call`` of ``notes_connect``."""
+        return self.request(
+            "tools/call", capabilities, name="notes_connect", arguments={}, **params
+        )
+
+    def retry_connect(self, asked: Json, response: Any, who: str = ALICE, server: int = 0) -> Reply:
+        """Send the retry that brings `response` to the link of `asked`, a result with a state."""
+        responses = {} if response is None else {"connect_page": response}
+        retry = self.connect(inputResponses=responses, requestState=asked["requestState"])
+        return self.send(retry, who, server)
+
+    def browser(self, who: str) -> Browser:
+        """A browser of `who`, not signed in yet; what it does is on the tape without its forms."""
+        return Browser(self._loops[0].port, self.base, who, TOKENS[who], self.tape)
+
     def ask(self, who: str = ALICE, **params: Any) -> str:
         """Start a deletion and return the ``requestState`` that came with the question."""
         return self.send(self.delete(**params), who).result["requestState"]
@@ -177,6 +209,10 @@ class Stage:
         responses = {} if response is None else {"delete_choice": response}
         retry = self.delete(inputResponses=responses, requestState=state, **params)
         return self.send(retry, who, server)
+
+
+def _not_yet(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(503)
 
 
 def accept(note_id: str = "draft-1", confirm: Any = True) -> Json:
