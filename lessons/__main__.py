@@ -35,7 +35,12 @@ MARK = "# group: "
 SHARED = "# with: "
 
 NO_GROUP = ("help", "lock")  # these two need no environment
-GROUPS = {"lab": "notebook", "notebooks": "notebook", "prove": "notebook dev interop"}
+GROUPS = {
+    "browser": "browser",
+    "lab": "notebook",
+    "notebooks": "notebook",
+    "prove": "notebook dev interop",
+}
 GROUPS_BY_OPTION = {("demo", "CLIENT", "sdk"): "interop"}
 
 NETWORK_SIGNS = (

@@ -48,7 +48,7 @@ STYLE = """
 body { margin: 0; background: var(--paper); color: var(--ink); font: 1.0625rem/1.5 system-ui,
   sans-serif; }
 main { max-width: 34rem; margin: 0 auto; padding: 2rem 1.25rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; line-height: 1.25; }
+h1 { font-size: 1.5rem; line-height: 1.25; text-wrap: balance; }
 label { display: block; font-weight: 600; margin-top: 1.5rem; }
 input, button { display: block; width: 100%; font: inherit; padding: .75rem; margin-top: .5rem;
   border: 2px solid var(--line); border-radius: .4rem; background: var(--paper);
