@@ -392,9 +392,9 @@ def _(stage: Stage) -> Claims:
 )
 def _(stage: Stage) -> Claims:
     asked, bob, alice = stage.send(stage.connect()), stage.browser(BOB), stage.browser(ALICE)
-    sign_in = bob.look(link_of(asked))
+    sign_in, own = bob.look(link_of(asked)), alice.look(link_of(asked))
     yield "/sign-in?" in sign_in.url and "password" in sign_in.text
-    forged = alice.post(sign_in.url, **sign_in.hidden, access=TOKENS[BOB])
+    forged = alice.post(own.url, **sign_in.hidden, access=TOKENS[BOB])
     yield forged.status == 403 and "notes_session" not in alice.cookies
     yield bob.submit(sign_in, access="guessed").status == 403
     yield alice.open(link_of(asked)).status == 200

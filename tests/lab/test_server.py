@@ -49,11 +49,39 @@ def answers_notifications(parts: Any) -> None:
     parts.envelope.message_kind = lambda message: "request"
 
 
+def believes_the_client(parts: Any) -> None:
+    parts.url_mode.read_progress = lambda *_: "done"
+
+
+def believes_the_link(parts: Any) -> None:
+    status = parts.url_mode.Tickets._status
+    parts.url_mode.Tickets._status = lambda self, ticket, principal: status(
+        self, ticket, self._setups[ticket].principal if ticket in self._setups else principal
+    )
+
+
+def never_ends(parts: Any) -> None:
+    parts.url_mode.Tickets._status = lambda self, ticket, principal: "waiting"
+
+
+def knows_every_form(parts: Any) -> None:
+    parts.url_mode.is_csrf_token = lambda *_: True
+
+
+def shows_the_vault(parts: Any) -> None:
+    parts.url_mode.Vault.__repr__ = lambda self: repr(self._credentials)
+
+
 BREAKS: dict[str, Callable[[Any], None]] = {
     "a sibling whose name": prefix,
     "a replay on": forgetful,
     "decline spends": forgetful,
     "a tools/call without an id": answers_notifications,
+    "accept is not completion": believes_the_client,
+    "a link that is passed on": believes_the_link,
+    "a link ends": never_ends,
+    "nobody can sign a browser in": knows_every_form,
+    "the key is in the vault": shows_the_vault,
 }
 
 
