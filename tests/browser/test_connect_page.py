@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from kit.parts import ROOT, part_paths
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="the group `browser` is missing")
+from selenium.common.exceptions import WebDriverException  # noqa: E402
+from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
 
 sys.path.insert(0, str(ROOT / "solutions"))
 import server  # noqa: E402
@@ -25,6 +28,7 @@ BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
 DRIVER = shutil.which("chromedriver") or ""
+PATIENCE = 20.0  # seconds that a page may take
 KEY = "key-that-nobody-else-may-see"
 PHONE = {"width": 390, "height": 760, "deviceScaleFactor": 1, "mobile": True}
 
@@ -80,10 +84,21 @@ def forms(browser: Any) -> list[Any]:
     return list(browser.find_elements("css selector", "form"))
 
 
+@contextmanager
+def next_page(browser: Any) -> Iterator[None]:
+    """Wait, at the end, until another page is there in the place of this one."""
+    browser.execute_script("window.isOld = true")
+    yield
+    new = "return !window.isOld && document.readyState === 'complete'"
+    wait = WebDriverWait(browser, PATIENCE, 0.05, [WebDriverException])  # between two pages
+    wait.until(lambda _: browser.execute_script(new))
+
+
 def submit(browser: Any, field: str, text: str) -> None:
     """Type into a field and press the button, with a mouse."""
     browser.find_element("name", field).send_keys(text)
-    browser.find_element("css selector", "button").click()
+    with next_page(browser):
+        browser.find_element("css selector", "button").click()
 
 
 def sign_in(browser: Any, url: str, who: str) -> None:
@@ -164,7 +179,8 @@ def test_the_page_works_with_the_keyboard_alone(browser: Any, stage: Any) -> Non
             if focused.tag_name == "input":
                 focused.send_keys(text)
         assert reached == ["input", "button"]
-        browser.switch_to.active_element.send_keys("\ue007")  # enter
+        with next_page(browser):
+            browser.switch_to.active_element.send_keys("\ue007")  # enter
     assert heading(browser) == "Connected"
     assert stage.world.desk.vault.find("alice") == KEY
 

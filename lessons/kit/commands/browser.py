@@ -47,7 +47,7 @@ def run(options: dict[str, str]) -> int:
     if "PHOTOS" in options:
         os.environ["LAB_PHOTOS"] = str(photos.absolute())
     count = _Count()
-    words = ["-q", "--no-header", "--no-summary", "-p", "no:cacheprovider", str(TESTS)]
+    words = ["-q", "--no-header", "-p", "no:cacheprovider", str(TESTS)]
     status = importlib.import_module("pytest").main(words, plugins=[count])
     told = {name: count.outcomes.count(name) for name in ("passed", "failed", "skipped")}
     for reason in sorted(count.reasons):
