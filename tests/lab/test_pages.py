@@ -10,7 +10,7 @@ import pytest
 
 from kit.commands import browser as command
 from kit.http_message import HttpRequest
-from kit.parts import ROOT, part_paths
+from kit.parts import ROOT, load, part_paths
 from kit.principal import Principal
 from kit.protocol import CLIENT_CAPABILITIES, PROTOCOL_VERSION, VERSION
 from kit.randomness import SystemRandomness
@@ -137,6 +137,13 @@ def test_on_https_the_cookie_is_secure_and_on_loopback_it_works(stage: Any) -> N
         assert not [each for each in browser.set_cookies if "Secure" in each.split("; ")]
     finally:
         local.close()
+
+
+def test_no_key_is_in_the_notebook_or_in_the_lesson() -> None:
+    key = load(ROOT / "lessons" / "step08_url_mode" / "attack.py").KEY
+    texts = [ROOT / "notebooks" / "step08_url_mode.ipynb"]
+    texts += (ROOT / "lessons" / "step08_url_mode").glob("*.md")
+    assert [text.name for text in texts if key in text.read_text(encoding="utf-8")] == []
 
 
 def test_photos_need_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
