@@ -17,7 +17,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-GOT_THROUGH = "got through"
+GOT_THROUGH, NOT_CONFINED = "got through", "not confined"
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
 SET_PTRACER = 0x59616D61  # so that Yama, where it is on, lets strangers trace the outsider
 SECRET = b"the secret of another tenant"
@@ -63,6 +63,8 @@ def _way(name: str) -> Callable[[Attempt], Attempt]:
 
 def try_all(folder: Path, confine: Confine | None, ways: list[str] | None = None) -> dict[str, str]:
     """Try every way, each in a new process; return GOT_THROUGH or the name of the error.
+
+    Where `confine` itself failed it is NOT_CONFINED, with the error behind a colon.
 
     folder: empty, for the scenes. confine: called in the process before it tries; None leaves it
     free. ways: names, all by default.
@@ -135,15 +137,16 @@ def _tried(scene: Scene, confine: Confine | None, attempt: Attempt) -> str:
 def _act(scene: Scene, confine: Confine | None, attempt: Attempt, end: int) -> None:
     """Confine this process, try, tell, and end it whatever happens."""
     try:
+        told = NOT_CONFINED
         if confine is not None:
             scene.tells = end
             confine(scene)
-        attempt(scene)
         told = GOT_THROUGH
-    except OSError as refusal:
-        told = errno.errorcode.get(refusal.errno or 0, type(refusal).__name__)
+        attempt(scene)
     except BaseException as raised:
-        told = f"{type(raised).__name__}: {raised}"
+        name = errno.errorcode.get(getattr(raised, "errno", None) or 0)
+        failed = name or f"{type(raised).__name__}: {raised}"
+        told = f"{NOT_CONFINED}: {failed}" if told == NOT_CONFINED else failed
     with suppress(OSError):
         os.write(end, json.dumps(told).encode())
     os._exit(0)

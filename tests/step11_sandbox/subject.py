@@ -26,7 +26,7 @@ from kit.landlock import (
     open_descriptors,
 )
 from kit.todo import NotStarted
-from kit.ways_out import GOT_THROUGH, Scene, try_all
+from kit.ways_out import GOT_THROUGH, NOT_CONFINED, Scene, try_all
 
 KINDS: dict[str, Any] = {"Right": Right, "Network": Network, "Scope": Scope}
 PYTHON = [Path(p) for p in (sys.prefix, sys.base_prefix, "/usr/lib", "/lib", "/lib64")]
@@ -182,8 +182,9 @@ def tries(parts: Any, *, ways: list[str]) -> dict[str, dict[str, str]]:
 
 def _started(told: dict[str, str]) -> dict[str, str]:
     for ending in told.values():
-        if ending.startswith("NotStarted"):
-            raise NotStarted(ending.partition(": ")[2])
+        if ending.startswith(NOT_CONFINED):
+            what, _, why = ending.partition(": ")[2].partition(": ")
+            raise NotStarted(why) if what == "NotStarted" else RuntimeError(ending)
     return told
 
 

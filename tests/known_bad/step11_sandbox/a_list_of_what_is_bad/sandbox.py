@@ -6,6 +6,7 @@ first two layers. It says exactly what it does not stop, and without Landlock it
 says that.
 """
 
+import os
 from collections.abc import Iterable
 from enum import Flag
 from pathlib import Path
