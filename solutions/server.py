@@ -85,7 +85,8 @@ class Parts:
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
-        self.url_mode, self.edge = modules["url_mode"], modules["edge"]
+        self.url_mode, self.sandbox = modules["url_mode"], modules["sandbox"]
+        self.edge = modules["edge"]
 
 
 class NotesServer:

@@ -279,6 +279,11 @@ def _(scene: Scene) -> None:
     os.utime(scene.secret, (1, 1))
 
 
+@_way("set an attribute")
+def _(scene: Scene) -> None:
+    os.setxattr(scene.secret, "user.mine", b"1")
+
+
 @_way("ask for size and time")
 def _(scene: Scene) -> None:
     scene.secret.stat()

@@ -207,7 +207,7 @@ class SqliteStore:
         with transaction(connection):
             now = self._clock.now()
             self.prune(connection, now)
-            if until <= now or not self.remember(connection, nonce, until):
+            if not until > now or not self.remember(connection, nonce, until):
                 raise NonceSpent
             kept = connection.execute("SELECT amount FROM kept").fetchone()[0]
             if kept > self._capacity:

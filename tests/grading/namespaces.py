@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from grading.landlock import NO_NEW_PRIVS
+from kit.landlock import NO_NEW_PRIVS
 
 MOUNTS, IPC, USERS = 0x20000, 0x08000000, 0x10000000
 PROCESSES, NETWORK = 0x20000000, 0x40000000

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from grading import namespaces
-from grading.confine import close_filesystem, limit_resources
+from grading.confine import close_filesystem, limit_resources, prepare
 from grading.player import Player, subject_code
 
 CPU_SECONDS = 20
@@ -87,6 +87,7 @@ def _warm_up(kit: str) -> None:
     """Import what parts may use, so that each forked child has it already."""
     for module in WARM:
         importlib.import_module(module)
+    prepare()
     installed = [p for p in sys.path if "packages" in p or p.startswith(sys.base_prefix)]
     sys.path[:] = [*installed, kit]
 

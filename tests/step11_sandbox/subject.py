@@ -144,6 +144,7 @@ def confine(
     workspace: str = "folder",
     readable: list[str] | None = None,
     runnable: list[str] | None = None,
+    writable: list[str] | None = None,
     fails: str = "",
 ) -> dict[str, Any]:
     """Confine on a played kernel: its calls, how it ended, and what is left open."""
@@ -154,6 +155,7 @@ def confine(
             places[workspace],
             [places[name] for name in readable or []],
             [places[name] for name in runnable or []],
+            [places[name] for name in writable or []],
             keep=before,
             kernel=kernel,
         )
@@ -222,10 +224,12 @@ def named(parts: Any, *, text: str) -> Any:
         (root / "named").mkdir()
         (root / "named" / "told.txt").write_text(text)
         (root / "single.txt").write_text(text)
+        (root / "scratch.txt").write_text(text)
         parts.sandbox.confine(
             root / "workspace",
             [root / "named", root / "single.txt", root / "not there"],
             PYTHON,
+            [root / "scratch.txt"],
             keep=open_descriptors(),
         )
         steps: dict[str, Callable[[], Any]] = {
@@ -233,6 +237,7 @@ def named(parts: Any, *, text: str) -> Any:
             "read a named file": lambda: (root / "single.txt").read_text(),
             "write in a named folder": lambda: (root / "named" / "told.txt").write_text("x"),
             "write a named file": lambda: (root / "single.txt").write_text("x"),
+            "write what may be written": lambda: (root / "scratch.txt").write_text(text),
             "run what may be run": lambda: _run(sys.executable),
             "write where things may be run": lambda: Path(sys.prefix, "x").write_text("x"),
             "read what was not named": lambda: (root / "secret.txt").read_text(),

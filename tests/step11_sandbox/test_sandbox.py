@@ -114,6 +114,9 @@ def test_what_is_named_is_read_and_only_what_is_runnable_runs(subject: Any) -> N
     rules = [call[1:] for call in answer["calls"] if call[0] == "allow"][1:]
     wanted = [["READ_FILE", "READ_DIR"], ["EXECUTE", "READ_FILE", "READ_DIR"]]
     assert rules == [["folder", rights] for rights in wanted]
+    answer = subject.confine(abi=3, writable=["file"])
+    rules = [call[1:] for call in answer["calls"] if call[0] == "allow"][1:]
+    assert rules == [["file", ["WRITE_FILE", "READ_FILE", "TRUNCATE"]]]
 
 
 def test_privileges_go_first_and_the_restriction_comes_last(subject: Any) -> None:
@@ -179,7 +182,8 @@ def test_the_workspace_works_as_before(subject: Any, rng: Any) -> None:
 @needs_landlock
 def test_outside_what_is_named_can_be_read_and_not_changed(subject: Any, rng: Any) -> None:
     told = subject.named(text=str(rng.random()))
-    through = {"read in a named folder", "read a named file", "run what may be run"}
+    through = {"read in a named folder", "read a named file"}
+    through |= {"run what may be run", "write what may be written"}
     assert {way for way, ending in told.items() if ending == THROUGH} == through
 
 

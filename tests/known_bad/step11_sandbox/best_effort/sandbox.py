@@ -61,6 +61,7 @@ STOPPED_BY: dict[str, Flag | str] = {
     "change a time": NOTHING,
     "ask for size and time": NOTHING,
     "change into a folder": NOTHING,
+    "set an attribute": NOTHING,
     "connect to a socket with a path": NOTHING,
     "send by UDP": NOTHING,
 }
@@ -107,6 +108,7 @@ def confine(
     workspace: Path,
     readable: Iterable[Path] = (),
     runnable: Iterable[Path] = (),
+    writable: Iterable[Path] = (),
     keep: Iterable[int] = STANDARD,
     kernel: Kernel | None = None,
 ) -> int:
@@ -114,7 +116,8 @@ def confine(
 
     workspace: a folder. Inside: read, write, create, move, remove; no running, and no device files
     (BOX-4). readable: what may be read outside, such as Python's own library. runnable: what may be
-    read and run as well. keep: descriptors that stay open (`close_inherited`). kernel: this
+    read and run as well. writable: what gets all that the workspace gets, such as ``/dev/null``.
+    keep: descriptors that stay open (`close_inherited`). kernel: this
     machine's by default.
     All that the ABI knows is handled: files, TCP and scopes (BOX-3, BOX-8). Nothing is allowed for
     TCP. `no_new_privs` comes before `restrict_self`, which comes last; the ruleset is closed
