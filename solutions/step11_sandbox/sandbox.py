@@ -125,7 +125,8 @@ def confine(
     whatever happens.
     Errors: LandlockMissing with NO_LANDLOCK where there is none (BOX-11); RuntimeError when other
     threads run, for they would stay free (BOX-1); NotADirectoryError for a workspace that is no
-    folder, or FileNotFoundError if it is not there; OSError from the kernel. None of them leaves a process that is taken to be confined.
+    folder, or FileNotFoundError if it is not there; OSError from the kernel. None of them leaves a
+    process that is taken to be confined.
     """
     kernel = Linux() if kernel is None else kernel
     abi = kernel.abi()
