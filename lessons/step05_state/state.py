@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kit.clock import Clock
 from kit.protocol import INVALID_PARAMS, INVALID_REQUEST_STATE
@@ -45,10 +47,14 @@ class KeyRing:
         """Refuse a ring that must not serve.
 
         Errors: ValueError for a signer that is not on the ring, an id that is empty, holds a dot or
-        is not ASCII, a secret of fewer than SHORTEST_KEY bytes (SEAL-9), and one that is text or
-        zeros instead of random bytes: all of it ASCII (SEAL-20).
+        is not ASCII (SEAL-9), and a weak secret (SEAL-20).
         """
-        todo("5.3: Keys, sign, verify")
+        if self.signer not in self.secrets:
+            raise ValueError("The signer is not on the ring.")
+        if any(not key_id or "." in key_id or not key_id.isascii() for key_id in self.secrets):
+            raise ValueError("A key id is ASCII without a dot.")
+        if any(is_weak(secret) for secret in self.secrets.values()):
+            raise ValueError(f"A secret is at least {SHORTEST_KEY} random bytes.")
 
 
 @dataclass(frozen=True)
@@ -139,46 +145,92 @@ def canonical(value: Any) -> bytes:
     todo("5.2: One text for a value")
 
 
-def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
-    """Return the 32-byte key of one purpose: HKDF-SHA256 over the secret of `key_id` (SEAL-9).
+def is_weak(secret: bytes) -> bool:
+    """Tell whether a secret must not serve.
 
-    purpose: ASCII, for example ``sign``; it is part of HKDF's `info`, so two purposes never share
-    a key. There is no salt.
+    It must not when it has fewer than SHORTEST_KEY bytes (SEAL-9), nor when all of it is ASCII: a
+    text or zeros instead of random bytes (SEAL-20). Random bytes of that length are all ASCII once
+    in four thousand million times.
+
+    >>> is_weak(b"change-me-before-you-go-to-production")
+    True
+    """
+    todo("5.3: Sign and verify")
+
+
+def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
+    """Return the 32-byte key of one purpose, out of the secret of `key_id` (SEAL-9).
+
+    No other function touches a secret: `sign` and `verify` ask for ``sign``, `keyed_tag` for
+    ``tag``, `seal` and `unseal` for ``seal``, so that what leaks of one purpose is no key to
+    another. The way is HKDF (RFC 5869) without a salt. Another one is as good, if the key depends
+    on all of the secret and all of the purpose, and is the same on every instance.
+    purpose: ASCII.
     Errors: StateRefused("key") when the ring has no such key (SEAL-21).
     """
-    todo("5.3: Keys, sign, verify")
+    if key_id not in ring.secrets:
+        raise StateRefused("key")
+    kdf = HKDF(algorithm=SHA256(), length=32, salt=None, info=f"requestState/{purpose}".encode())
+    return kdf.derive(ring.secrets[key_id])
+
+
+def token_parts(token: Any, count: int) -> list[str]:
+    """Return the parts of a token, of which there are `count`; nothing is decoded yet.
+
+    token: whatever the client sent: any JSON value.
+    Errors: StateRefused("size") for more than LONGEST_TOKEN characters, before anything else is
+    looked at (SEAL-8); StateRefused("encoding") for what is no text, is not ASCII, or has another
+    number of parts.
+    """
+    if not isinstance(token, str):
+        raise StateRefused("encoding")
+    if len(token) > LONGEST_TOKEN:
+        raise StateRefused("size")
+    parts = token.split(".")
+    if len(parts) != count or not token.isascii():
+        raise StateRefused("encoding")
+    return parts
 
 
 def sign(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
     """Return the signed token of `payload`: readable by anyone, changeable by nobody.
 
-    The tag is HMAC-SHA256 over version, key id and payload (SEAL-5). `randomness` is not needed
-    here; `seal` needs it behind the same signature.
+    The tag is HMAC-SHA256 over version, key id and payload (SEAL-5), under the key that `derive`
+    gives for ``sign``. `randomness` is not needed here; `seal` needs it behind the same signature.
     """
-    todo("5.3: Keys, sign, verify")
+    todo("5.3: Sign and verify")
 
 
 def verify(token: Any, ring: KeyRing) -> bytes:
     """Return the payload of a signed token, unparsed (SEAL-1).
 
     token: whatever the client sent: any JSON value.
-    Errors: StateRefused with the reason "size" for more than LONGEST_TOKEN characters, before
-    anything else is looked at (SEAL-8); "encoding" for what is no text, is not ASCII, is not four
-    parts, or has a tag that is not canonical base64url; "version" for any but SIGNED;
-    "key" as `derive`; "signature" for any other tag. Tags are compared in constant time (SEAL-11).
+    Errors: StateRefused with the reason "size" or "encoding" as `token_parts`; "encoding" for a tag
+    that is not canonical base64url; "version" for any but SIGNED; "key" as `derive`; "signature"
+    for any tag but the right one. "size" comes first; of the others, where two apply, either.
+    Whole tags are compared in constant time, by `hmac.compare_digest` or by `verify` or `bytes_eq`
+    of `cryptography`, and the answer of that comparison alone decides (SEAL-11).
     """
-    todo("5.3: Keys, sign, verify")
+    todo("5.3: Sign and verify")
 
 
 def keyed_tag(ring: KeyRing, key_id: str, label: str, value: Any) -> str:
     """Return a tag of `value` that nobody can guess without the key (SEAL-12).
 
-    label: keeps the tags of different things apart. value: any JSON value; two values have one tag
-    only if they have one canonical JSON. A plain hash of a title such as "Draft" is found by trying
-    words; this is not.
+    The key is the one that `derive` gives for ``tag``. label: keeps the tags of different things
+    apart. value: any JSON value; two values have one tag only if they have one canonical JSON. A
+    plain hash of a title such as "Draft" is found by trying words; this is not.
     Errors: as `canonical` and `derive`.
     """
     todo("5.4: Mint a state")
+
+
+def origin_tag(origin: Origin, ring: KeyRing, key_id: str) -> str:
+    """Return the keyed tag of the request: its method, its tool and its arguments.
+
+    Errors: as `keyed_tag`; ValueError, then, for arguments that have no canonical JSON.
+    """
+    return keyed_tag(ring, key_id, "origin", [origin.method, origin.tool, origin.arguments])
 
 
 def mint(
@@ -194,13 +246,27 @@ def mint(
     """Return the state of a new question to the user.
 
     origin: the request that asks. phase, candidates: of the question. lifetime: seconds, at most
-    LONGEST_LIFETIME (SEAL-6). randomness: gives the nonce, at least 16 bytes (SEAL-23). protect:
-    `sign` or `seal`; it gets the canonical JSON of `Claims`. Times are whole seconds, fractions cut
-    off. Principal and origin are inside as keyed tags of the ring's signer, nothing else.
+    LONGEST_LIFETIME (SEAL-6). randomness: gives the nonce, which holds every bit of at least 16
+    bytes (SEAL-23) and nothing but them. protect: `sign` or `seal`; it gets the canonical JSON of
+    `Claims`. Times are whole seconds: the fraction of the clock's time is cut off, never rounded
+    up. Principal and origin are inside as keyed tags of the ring's signer, with the labels
+    ``principal`` and ``origin``, and in no other form.
     Errors: ValueError for a lifetime that is not 1 to LONGEST_LIFETIME, and for a state of more
     than LONGEST_TOKEN characters, which nobody could bring back (SEAL-8).
     """
     todo("5.4: Mint a state")
+
+
+def read_claims(payload: bytes) -> Claims:
+    """Return the claims of a payload whose tag was right.
+
+    Errors: StateRefused("claims") for what is not `Claims`: a claim that is missing, unknown, or of
+    another type, and what is no JSON at all (SEAL-17, SEAL-19).
+    """
+    try:
+        return Claims.model_validate_json(payload)
+    except ValidationError:
+        raise StateRefused("claims") from None
 
 
 def open_state(
@@ -215,8 +281,8 @@ def open_state(
 
     token: whatever the client sent. origin: the request that brings it back. phase: the question
     that it must be about. reveal: `verify` or `unseal`.
-    Errors: StateRefused with a reason for the log, the first that applies: those of `reveal`;
-    "claims" for a payload that is not `Claims` (SEAL-17); "expired" from the very second of expiry
+    Errors: StateRefused with a reason for the log. Where several apply, the first in this order
+    wins: those of `reveal`; "claims" as `read_claims`; "expired" from the very second of expiry
     on; "lifetime" for more than LONGEST_LIFETIME (SEAL-6); "future" when issued more than
     CLOCK_SKEW seconds ahead (SEAL-7); "audience" (SEAL-13); "principal" and "origin" (STATE-4),
     the latter also for arguments that have no canonical JSON; "phase" (SEAL-16). Both tags are
@@ -227,7 +293,11 @@ def open_state(
 
 
 def wire_error() -> RpcError:
-    """Return the one answer to every state that is refused, whatever the reason (SEAL-10)."""
+    """Return the one answer to every state that is refused, whatever the reason (SEAL-10).
+
+    It has the code INVALID_PARAMS and the data ``{"reason": INVALID_REQUEST_STATE}``, nothing more.
+    Its message is a sentence of your own, the same each time.
+    """
     todo("5.5: Open it, if it is for this")
 
 
@@ -235,7 +305,8 @@ def seal(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
     """Return the encrypted token of `payload`: AES-256-GCM, readable by this server only (SEAL-14).
 
     A token is ``SEALED.key id.text``, where the text is the 12-byte GCM nonce and what the cipher
-    gives, together in base64url. Version and key id are authenticated with them (SEAL-5).
+    gives, together in base64url. Version and key id are authenticated with them (SEAL-5). The key
+    is the one that `derive` gives for ``seal``.
     randomness: gives the GCM nonce, a new one for every token.
     """
     todo("5.6: Seal instead of sign")
@@ -244,7 +315,10 @@ def seal(payload: bytes, ring: KeyRing, randomness: Randomness) -> str:
 def unseal(token: Any, ring: KeyRing) -> bytes:
     """Return the payload of an encrypted token.
 
-    token: whatever the client sent. Errors: as `verify`, with three parts and SEALED.
+    token: whatever the client sent.
+    Errors: as `verify`, with three parts and SEALED in place of SIGNED: "encoding" for a text that
+    is not canonical base64url, "signature" for one that the cipher does not accept, because it was
+    changed, or is too short to hold a GCM nonce and the cipher's tag.
     """
     todo("5.6: Seal instead of sign")
 
