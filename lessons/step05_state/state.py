@@ -148,7 +148,7 @@ def canonical(value: Any) -> bytes:
 def is_weak(secret: bytes) -> bool:
     """Tell whether a secret must not serve.
 
-    It must not when it has fewer than SHORTEST_KEY bytes (SEAL-9), nor when all of it is ASCII: a
+    It is weak when it has fewer than SHORTEST_KEY bytes (SEAL-9), and when all of it is ASCII: a
     text or zeros instead of random bytes (SEAL-20). Random bytes of that length are all ASCII once
     in four thousand million times.
 
@@ -161,10 +161,10 @@ def is_weak(secret: bytes) -> bool:
 def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
     """Return the 32-byte key of one purpose, out of the secret of `key_id` (SEAL-9).
 
-    No other function touches a secret: `sign` and `verify` ask for ``sign``, `keyed_tag` for
-    ``tag``, `seal` and `unseal` for ``seal``, so that what leaks of one purpose is no key to
-    another. The way is HKDF (RFC 5869) without a salt. Another one is as good, if the key depends
-    on all of the secret and all of the purpose, and is the same on every instance.
+    No other function touches a secret. `sign` and `verify` share a purpose (``sign``); `keyed_tag`
+    has its own (``tag``), and so have `seal` and `unseal` (``seal``): what leaks of one is no key to
+    another. The way is HKDF (RFC 5869) without a salt. Any other is as good, if the key depends on
+    all of the secret and all of the purpose, shows neither, and is the same on every instance.
     purpose: ASCII.
     Errors: StateRefused("key") when the ring has no such key (SEAL-21).
     """

@@ -1,21 +1,25 @@
 """What the checks of step 05 can ask of a learner's part; runs in the worker.
 
-Bytes travel as hexadecimal text, a ring as ``{"secrets": {id: hex}, "signer": id}``. Where the
-contract says ValueError, the answer is the text ``ValueError``.
+Bytes travel as hexadecimal text, a ring as ``{"secrets": {id: hex}, "signer": id}``; a secret may
+also be ``{"text": …}`` or ``{"zeros": count}``. Where the contract says ValueError, the answer is
+the text ``ValueError``. An operation about one function begins with that function's name.
 """
 
-import ast
+import hmac
 import json
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hmac as hazmat
 
 from kit.clock import FrozenClock
 from kit.randomness import Randomness, SeededRandomness, SystemRandomness
+from kit.refusals import StateRefused
 
 NOW = 1_790_000_000
-CONSTANT_TIME = {"compare_digest", "bytes_eq", "verify"}
 
 
 def encode(parts: Any, *, raw: str) -> Any:
@@ -65,29 +69,84 @@ def verify(parts: Any, *, token: Any, ring: Any, version: str | None = None) -> 
         return _hex(parts.state.verify(token, _ring(parts, ring)))
 
 
-def token_of_length(parts: Any, *, length: int) -> dict[str, Any]:
-    """A signed token of exactly that many characters, with its ring."""
-    secret = bytes(range(100, 164)).hex()
-    for key_id in ("k", "kk", "kkk", "kkkk"):
-        ring = {"secrets": {key_id: secret}, "signer": key_id}
+def sign_to_length(parts: Any, *, length: int, key_id: str, secret: str) -> dict[str, Any]:
+    """A signed token of exactly that many characters, with its ring and its payload.
+
+    key_id: grows by up to three letters, since no base64url text has one character too many.
+    """
+    for name in (key_id, key_id + "a", key_id + "aa", key_id + "aaa"):
+        ring = {"secrets": {name: secret}, "signer": name}
         for size in range((length - 300) * 3 // 4, length * 3 // 4):
             token = sign(parts, payload="7b" * size, ring=ring)
             if len(token) == length:
-                return {"token": token, "ring": ring}
+                return {"token": token, "ring": ring, "payload": "7b" * size}
             if len(token) > length:
                 break
     return {}
 
 
-def compares_in_constant_time(parts: Any) -> bool:
-    """Whether the source calls a comparison that takes the same time for all tags."""
-    ring = {"secrets": {"k": bytes(range(100, 164)).hex()}, "signer": "k"}
-    verify(parts, token=sign(parts, payload="7b7d", ring=ring), ring=ring)
-    tree = ast.parse(Path(parts.state.__file__).read_text(encoding="utf-8"))
-    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    attributes = {call.attr for call in called if isinstance(call, ast.Attribute)}
-    names = {call.id for call in called if isinstance(call, ast.Name)} - {"verify"}
-    return not CONSTANT_TIME.isdisjoint(attributes | names)
+def verify_as_told(parts: Any, *, token: str, ring: Any, equal: bool) -> dict[str, Any]:
+    """Verify while every comparison in constant time is told to answer `equal`.
+
+    Answers with ``outcome``, the payload or the reason of the refusal, and ``compared``, what the
+    comparisons were given. It has to be the first operation of its process, so that the part finds
+    no other comparison when it is loaded.
+    """
+    with _comparisons():
+        made = _ring(parts, ring)
+        _TOLD.equal, _TOLD.compared = equal, []
+        try:
+            outcome = _hex(parts.state.verify(token, made))
+        except StateRefused as refusal:
+            outcome = refusal.reason
+        finally:
+            _TOLD.equal = None
+    return {"outcome": outcome, "compared": _TOLD.compared}
+
+
+def keyed_tag_purposes(
+    parts: Any, *, ring: Any, token: str, label: str, value: Any
+) -> dict[str, list[str]]:
+    """The purposes that sign, verify and keyed_tag ask `derive` for. token: signed."""
+    state, made = parts.state, _ring(parts, ring)
+    return {
+        "sign": _purposes(parts, lambda: state.sign(b"{}", made, SystemRandomness())),
+        "verify": _purposes(parts, lambda: state.verify(token, made)),
+        "keyed_tag": _purposes(parts, lambda: state.keyed_tag(made, made.signer, label, value)),
+    }
+
+
+def seal_purposes(
+    parts: Any, *, ring: Any, token: str, label: str, value: Any
+) -> dict[str, list[str]]:
+    """The same with seal and unseal in place of sign and verify. token: sealed."""
+    state, made = parts.state, _ring(parts, ring)
+    return {
+        "sign": _purposes(parts, lambda: state.sign(b"{}", made, SystemRandomness())),
+        "seal": _purposes(parts, lambda: state.seal(b"{}", made, SystemRandomness())),
+        "unseal": _purposes(parts, lambda: state.unseal(token, made)),
+        "keyed_tag": _purposes(parts, lambda: state.keyed_tag(made, made.signer, label, value)),
+    }
+
+
+def sign_under_other_keys(parts: Any, *, payload: str, ring: Any, purposes: list[str]) -> Any:
+    """Sign while `derive` gives other keys for these purposes."""
+    with _other_keys(parts, purposes):
+        return sign(parts, payload=payload, ring=ring)
+
+
+def keyed_tag_under_other_keys(
+    parts: Any, *, ring: Any, key_id: str, label: str, value: Any, purposes: list[str]
+) -> Any:
+    """A tag of a value while `derive` gives other keys for these purposes."""
+    with _other_keys(parts, purposes):
+        return keyed_tag(parts, ring=ring, key_id=key_id, label=label, value=value)
+
+
+def unseal_under_other_keys(parts: Any, *, token: str, ring: Any, purposes: list[str]) -> Any:
+    """The payload of an encrypted token while `derive` gives other keys for these purposes."""
+    with _other_keys(parts, purposes):
+        return unseal(parts, token=token, ring=ring)
 
 
 def keyed_tag(parts: Any, *, ring: Any, key_id: str, label: str, value: Any) -> Any:
@@ -112,11 +171,11 @@ def mint(
     return _mint(parts, ring, origin, phase, candidates, now, lifetime, randomness, protect)
 
 
-def bytes_drawn(parts: Any, *, ring: Any, origin: Any) -> list[int]:
-    """How many random bytes the minting of a signed state asks for, call by call."""
-    drawn = _Recorder()
-    _mint(parts, ring, origin, "delete_choice", ("draft-1",), NOW, None, drawn, "sign")
-    return drawn.counts
+def mint_from(parts: Any, *, ring: Any, origin: Any, streams: list[str]) -> list[Any]:
+    """One state for each stream of random bytes; every state is minted from the stream's start."""
+    phase, ids = "delete_choice", ("draft-1",)
+    drawn = [_Stream(bytes.fromhex(stream)) for stream in streams]
+    return [_mint(parts, ring, origin, phase, ids, NOW, None, each, "sign") for each in drawn]
 
 
 def open_state(
@@ -154,14 +213,14 @@ def open_with_deep_arguments(parts: Any, *, token: str, ring: Any, origin: Any) 
     return open_state(parts, token=token, ring=ring, origin=deep)
 
 
-def claims(parts: Any, *, token: str, ring: Any) -> Any:
+def mint_wrote(parts: Any, *, token: str, ring: Any) -> Any:
     """The payload of a signed state."""
     return json.loads(bytes.fromhex(verify(parts, token=token, ring=ring)))
 
 
-def nonce(parts: Any, *, token: str, ring: Any) -> Any:
-    """The nonce in the payload of a signed state."""
-    return claims(parts, token=token, ring=ring)["nonce"]
+def mint_wrote_nonces(parts: Any, *, tokens: list[str], ring: Any) -> list[Any]:
+    """The nonces in the payloads of signed states."""
+    return [mint_wrote(parts, token=token, ring=ring)["nonce"] for token in tokens]
 
 
 def signed_again(
@@ -171,7 +230,7 @@ def signed_again(
 
     changes: JSON texts by claim; any text, so that what is no JSON can be said, too.
     """
-    kept = claims(parts, token=token, ring=ring)
+    kept = mint_wrote(parts, token=token, ring=ring)
     texts = {name: json.dumps(value) for name, value in kept.items() if name != without}
     members = ",".join(f'"{name}":{text}' for name, text in {**texts, **changes}.items())
     return sign(parts, payload=f"{{{members}}}".encode().hex(), ring=ring)
@@ -210,15 +269,89 @@ def retire(parts: Any, *, ring: Any, key_id: str, last_minted: float, now: float
     return _or_value_error(lambda: _told(parts.state.retire(old, key_id, last_minted, clock)))
 
 
-class _Recorder:
-    """Randomness that remembers what it was asked for."""
+class _Stream:
+    """Randomness that was decided beforehand; zeros when it is used up."""
 
-    def __init__(self) -> None:
-        self.counts: list[int] = []
+    def __init__(self, left: bytes) -> None:
+        self._left = left
 
     def token_bytes(self, count: int) -> bytes:
-        self.counts.append(count)
-        return SystemRandomness().token_bytes(count)
+        drawn, self._left = self._left[:count], self._left[count:]
+        return drawn.ljust(count, b"\0")
+
+
+class _Told:
+    """What comparisons have to answer, None for the truth, and what they were given."""
+
+    def __init__(self) -> None:
+        self.equal: bool | None = None
+        self.compared: list[list[str]] = []
+
+    def answer(self, left: Any, right: Any) -> bool:
+        self.compared.append([_seen(left), _seen(right)])
+        return bool(self.equal)
+
+
+_TOLD = _Told()
+_OWN_DIGEST, _OWN_HMAC = hmac.compare_digest, hazmat.HMAC
+
+
+def _compare_digest(left: Any, right: Any, /) -> bool:
+    return _OWN_DIGEST(left, right) if _TOLD.equal is None else _TOLD.answer(left, right)
+
+
+class _Hmac:
+    """The HMAC of `cryptography`, whose verify does as it is told."""
+
+    def __init__(self, *given: Any, made: Any = None, **named: Any) -> None:
+        self._made = made or _OWN_HMAC(*given, **named)
+
+    def update(self, data: bytes) -> None:
+        self._made.update(data)
+
+    def finalize(self) -> bytes:
+        return bytes(self._made.finalize())
+
+    def copy(self) -> "_Hmac":
+        return _Hmac(made=self._made.copy())
+
+    def verify(self, signature: bytes) -> None:
+        if _TOLD.equal is None:
+            self._made.verify(signature)
+        elif not _TOLD.answer(self._made.finalize(), signature):
+            raise InvalidSignature
+
+
+@contextmanager
+def _comparisons() -> Iterator[None]:
+    """Put comparisons that do as they are told in place of those that take constant time."""
+    hmac.compare_digest = secrets.compare_digest = _compare_digest
+    hazmat.HMAC = _Hmac  # type: ignore[assignment,misc]
+    try:
+        yield
+    finally:
+        hmac.compare_digest = secrets.compare_digest = _OWN_DIGEST
+        hazmat.HMAC = _OWN_HMAC  # type: ignore[misc]
+
+
+@contextmanager
+def _other_keys(parts: Any, purposes: list[str]) -> Iterator[set[str]]:
+    """Let `derive` give other keys for these purposes; gives the set of all that it is asked for.
+
+    The part calls `derive` by its name (its docstring says so), so another one may stand there.
+    """
+    own, asked = parts.state.derive, set[str]()
+
+    def derive(ring: Any, key_id: str, purpose: str) -> bytes:
+        asked.add(purpose)
+        key: bytes = own(ring, key_id, purpose)
+        return bytes(255 - byte for byte in key) if purpose in purposes else key
+
+    parts.state.derive = derive
+    try:
+        yield asked
+    finally:
+        parts.state.derive = own
 
 
 def _mint(
@@ -252,13 +385,23 @@ def _format(parts: Any, version: str | None) -> Iterator[None]:
 
 
 def _ring(parts: Any, ring: Any) -> Any:
-    secrets = {key_id: bytes.fromhex(secret) for key_id, secret in ring["secrets"].items()}
-    return parts.state.KeyRing(secrets, ring["signer"])
+    made = {key_id: _secret(told) for key_id, told in ring["secrets"].items()}
+    return parts.state.KeyRing(made, ring["signer"])
+
+
+def _secret(told: Any) -> bytes:
+    if isinstance(told, str):
+        return bytes.fromhex(told)
+    return told["text"].encode() if "text" in told else bytes(told["zeros"])
+
+
+def _seen(compared: Any) -> str:
+    return compared if isinstance(compared, str) else bytes(compared).hex()
 
 
 def _told(ring: Any) -> dict[str, Any]:
-    secrets = {key_id: _hex(secret) for key_id, secret in ring.secrets.items()}
-    return {"secrets": secrets, "signer": ring.signer}
+    told = {key_id: _hex(secret) for key_id, secret in ring.secrets.items()}
+    return {"secrets": told, "signer": ring.signer}
 
 
 def _or_value_error(call: Callable[[], Any]) -> Any:
@@ -270,6 +413,12 @@ def _or_value_error(call: Callable[[], Any]) -> Any:
 
 def _hex(raw: Any) -> str:
     return bytes(raw).hex()
+
+
+def _purposes(parts: Any, call: Callable[[], Any]) -> list[str]:
+    with _other_keys(parts, []) as asked:
+        call()
+    return sorted(asked)
 
 
 def _nested(levels: int) -> Any:
