@@ -10,12 +10,12 @@ Signed is not encrypted: the payload can be read by anyone, so it holds tags and
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from kit.clock import Clock
 from kit.protocol import INVALID_PARAMS, INVALID_REQUEST_STATE
@@ -32,15 +32,18 @@ CLOCK_SKEW = 5
 LONGEST_TOKEN = 8192
 SHORTEST_KEY = 32
 
+JSON_VALUE: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
 
 @dataclass(frozen=True)
 class KeyRing:
     """The server's secrets, oldest to newest (SEAL-9).
 
-    secrets: by key id. signer: the id of the one that mints; every secret on the ring verifies.
+    secrets: by key id; they do not show when the ring is printed (SEAL-24). signer: the id of the
+    one that mints; every secret on the ring verifies.
     """
 
-    secrets: dict[str, bytes]
+    secrets: dict[str, bytes] = field(repr=False)
     signer: str
 
     def __post_init__(self) -> None:
@@ -62,7 +65,8 @@ class Origin:
     """The request that a state belongs to (STATE-4).
 
     principal: its subject. method: for example ``tools/call``. tool: its name. arguments: those
-    that decide what is destroyed. audience: the server, by a name that all its instances share.
+    that decide what is destroyed, as JSON. audience: the server, by a name that all its instances
+    share.
     """
 
     principal: str
@@ -134,10 +138,13 @@ def canonical(value: Any) -> bytes:
     """Return the one JSON text of `value`, as bytes.
 
     Key order does not count; ``1``, ``1.0`` and ``true`` are three texts (SEAL-3). Lists and
-    objects keep their borders, so that no two values share a text (SEAL-4). What is not ASCII is
-    escaped, so that even half a surrogate pair has a text.
-    Errors: ValueError for NaN and infinities, which are not JSON, and for what is nested too deeply
-    for Python's encoder (SEAL-8).
+    objects keep their borders, so that no two values share a text (SEAL-4). There are no spaces,
+    and what is not ASCII is escaped, so that even half a surrogate pair has a text. Two halves side
+    by side are the one character that they make; ValueError will do as well.
+    Errors: ValueError or TypeError, whichever you like, for what is no JSON: NaN and infinities,
+    bytes, sets, an object with a key that is not text. ValueError for what is nested too deeply for
+    your encoder (SEAL-8); 100 levels are not. ``JSON_VALUE.validate_python(value)`` raises
+    ValueError for all of this but NaN and infinities. It does not take tuples, either.
 
     >>> canonical({"b": 1.0, "a": [True, 1]})
     b'{"a":[true,1],"b":1.0}'
@@ -163,8 +170,9 @@ def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
 
     No other function touches a secret. `sign` and `verify` share a purpose (``sign``); `keyed_tag`
     has its own (``tag``), and so have `seal` and `unseal` (``seal``): what leaks of one is no key to
-    another. The way is HKDF (RFC 5869) without a salt. Any other is as good, if the key depends on
-    all of the secret and all of the purpose, shows neither, and is the same on every instance.
+    another. The way is HKDF (RFC 5869) without a salt, the purpose in its `info`. Any other way or
+    `info` is as good, if the key depends on all of the secret and all of the purpose, does not show
+    the secret, and is the same on every instance.
     purpose: ASCII.
     Errors: StateRefused("key") when the ring has no such key (SEAL-21).
     """
@@ -178,9 +186,10 @@ def token_parts(token: Any, count: int) -> list[str]:
     """Return the parts of a token, of which there are `count`; nothing is decoded yet.
 
     token: whatever the client sent: any JSON value.
-    Errors: StateRefused("size") for more than LONGEST_TOKEN characters, before anything else is
-    looked at (SEAL-8); StateRefused("encoding") for what is no text, is not ASCII, or has another
-    number of parts.
+    Errors: StateRefused("size") for more than LONGEST_TOKEN bytes of ASCII, where a character is a
+    byte, before anything else is looked at (SEAL-8); StateRefused("encoding") for what is no text,
+    or has another number of parts. A text that is not ASCII is refused with either reason, however
+    its length was counted.
     """
     if not isinstance(token, str):
         raise StateRefused("encoding")
@@ -251,8 +260,10 @@ def mint(
     `Claims`. Times are whole seconds: the fraction of the clock's time is cut off, never rounded
     up. Principal and origin are inside as keyed tags of the ring's signer, with the labels
     ``principal`` and ``origin``, and in no other form.
-    Errors: ValueError for a lifetime that is not 1 to LONGEST_LIFETIME, and for a state of more
-    than LONGEST_TOKEN characters, which nobody could bring back (SEAL-8).
+    Errors: ValueError for a lifetime that is not a whole number from 1 to LONGEST_LIFETIME, and for
+    a token of more than LONGEST_TOKEN bytes, which nobody could bring back; a shorter one is minted
+    (SEAL-8). ValueError or TypeError for what makes no `Claims`: a lifetime, a phase, a candidate
+    or an audience that is None, a lifetime or a clock that says NaN (SEAL-19).
     """
     todo("5.4: Mint a state")
 

@@ -3,8 +3,8 @@
 import hmac
 import json
 import math
-from dataclasses import astuple, dataclass, field
-from typing import Any
+from dataclasses import asdict, astuple, dataclass, field
+from typing import Any, NoReturn
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -23,7 +23,7 @@ DEEPEST = 60
 
 @dataclass(frozen=True)
 class KeyRing:
-    secrets: dict[str, bytes] = field()
+    secrets: dict[str, bytes] = field(repr=False)
     signer: str = field()
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class Claims:
 READER = TypeAdapter(Claims)
 
 
-def _stop(why: str) -> None:
+def _stop(why: str) -> NoReturn:
     raise ValueError(why)
 
 
@@ -95,6 +95,8 @@ def _written(value: Any, depth: int) -> str:
     if depth > DEEPEST:
         raise ValueError("deep")
     if isinstance(value, dict):
+        if not all(isinstance(name, str) for name in value):
+            raise TypeError("not JSON")
         pairs = (f"{json.dumps(k)}:{_written(v, depth + 1)}" for k, v in sorted(value.items()))
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list | tuple):
@@ -202,26 +204,22 @@ def mint(
     lifetime: int = 120,
     protect: Any = sign,
 ) -> str:
-    if lifetime < 1 or lifetime > 600:
+    if not (lifetime % 1 == 0 and 1 <= lifetime <= 600):
         _stop("lifetime")
     principal, request = _tags(ring, ring.signer, origin)
     now = math.floor(clock.now())
-    payload = canonical(
-        {
-            "audience": origin.audience,
-            "candidates": candidates,
-            "expires_at": now + lifetime,
-            "issued_at": now,
-            "nonce": encode(randomness.token_bytes(24)),
-            "origin": request,
-            "phase": phase,
-            "principal": principal,
-        }
+    claims = Claims(
+        origin.audience,
+        list(candidates),
+        now + int(lifetime),
+        now,
+        encode(randomness.token_bytes(24)),
+        request,
+        phase,
+        principal,
     )
-    # Known before anything is encoded or encrypted: four characters for every three bytes.
-    if len(payload) * 4 > 8000 * 3:
-        _stop("size")
-    return str(protect(payload, ring, randomness))
+    token = str(protect(canonical(asdict(claims)), ring, randomness))
+    return token if len(token) <= 8192 else _stop("size")
 
 
 def open_state(

@@ -93,7 +93,9 @@ class Writer(json.JSONEncoder):
 def canonical(value: Any) -> bytes:
     level, depth = [value], 0
     while level and depth < 100:
-        inner = ((v.values() if isinstance(v, dict) else v) for v in level if _is_container(v))
+        inner = [(v.values() if isinstance(v, dict) else v) for v in level if _is_container(v)]
+        if not all(isinstance(name, str) for v in level if isinstance(v, dict) for name in v):
+            raise ValueError("a name is a text")
         level, depth = list(itertools.chain.from_iterable(inner)), depth + 1
     if level:
         raise ValueError("too deep")
@@ -209,7 +211,7 @@ def mint(
     lifetime: int = 120,
     protect: Any = sign,
 ) -> str:
-    if not 1 <= lifetime <= 600:
+    if lifetime not in range(1, 601):
         raise ValueError("lifetime")
     start = int(clock.now())
     claims = {
@@ -222,6 +224,8 @@ def mint(
         "principal": keyed_tag(ring, ring.signer, "principal", origin.principal),
         "origin": keyed_tag(ring, ring.signer, "origin", origin.request()),
     }
+    if not _is_good(claims):
+        raise ValueError("claims")
     token: str = protect(canonical(claims), ring, randomness)
     if len(token) > 8192:
         raise ValueError("too long")

@@ -56,6 +56,9 @@ class KeyRing(namedtuple("KeyRing", "secrets signer")):
             raise ValueError("not a ring")
         return super().__new__(cls, dict(secrets), signer)
 
+    def __repr__(self):
+        return f"<KeyRing of {', '.join(self.secrets)}>"
+
 
 def refuse(reason):
     raise StateRefused(reason)
@@ -75,8 +78,17 @@ def decode(text):
     return base64.b64decode(text + "=" * (4 - rest if rest else 0), b"-_")
 
 
+def check_names(value):
+    if isinstance(value, dict) and not all(map(is_text, value)):
+        raise TypeError("JSON has names that are texts")
+    if isinstance(value, dict | list | tuple):
+        for inner in value.values() if isinstance(value, dict) else value:
+            check_names(inner)
+
+
 def canonical(value):
     try:
+        check_names(value)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except RecursionError as error:
         raise ValueError("too deep") from error
@@ -163,6 +175,8 @@ def mint(origin, phase, candidates, ring, clock, randomness, lifetime=LIFETIME, 
     claims.update(audience=origin.audience, candidates=list(candidates), phase=phase)
     claims.update(issued_at=issued, expires_at=issued + lifetime)
     claims.update(nonce=randomness.token_bytes(32).hex())
+    if not all(CLAIMS[name](value) for name, value in claims.items()):
+        raise ValueError("claims")
     token = protect(canonical(claims), ring, randomness)
     if len(token) > LONGEST_TOKEN:
         raise ValueError("size")
