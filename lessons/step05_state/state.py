@@ -143,7 +143,7 @@ def canonical(value: Any) -> bytes:
     by side are the one character that they make; ValueError will do as well.
     Errors: ValueError or TypeError, whichever you like, for what is no JSON: NaN and infinities,
     bytes, sets, an object with a key that is not text. ValueError for what is nested too deeply for
-    your encoder (SEAL-8); 100 levels are not. ``JSON_VALUE.validate_python(value)`` raises
+    your encoder (SEAL-8); 50 levels are not. ``JSON_VALUE.validate_python(value)`` raises
     ValueError for all of this but NaN and infinities. It does not take tuples, either.
 
     >>> canonical({"b": 1.0, "a": [True, 1]})
@@ -169,10 +169,10 @@ def derive(ring: KeyRing, key_id: str, purpose: str) -> bytes:
     """Return the 32-byte key of one purpose, out of the secret of `key_id` (SEAL-9).
 
     No other function touches a secret. `sign` and `verify` share a purpose (``sign``); `keyed_tag`
-    has its own (``tag``), and so have `seal` and `unseal` (``seal``): what leaks of one is no key to
-    another. The way is HKDF (RFC 5869) without a salt, the purpose in its `info`. Any other way or
-    `info` is as good, if the key depends on all of the secret and all of the purpose, does not show
-    the secret, and is the same on every instance.
+    has its own (``tag``), and so have `seal` and `unseal` (``seal``), so that what leaks of one is
+    no key to another. The way is HKDF (RFC 5869) without a salt, the purpose in its `info`. Any
+    other way or `info` is as good, if the key depends on all of the secret and all of the purpose,
+    does not show the secret, and is the same on every instance.
     purpose: ASCII.
     Errors: StateRefused("key") when the ring has no such key (SEAL-21).
     """

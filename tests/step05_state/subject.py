@@ -2,9 +2,11 @@
 
 Bytes travel as hexadecimal text, a ring as ``{"secrets": {id: hex}, "signer": id}``; a secret may
 also be ``{"text": …}`` or ``{"zeros": count}``. Where the contract says ValueError, the answer is
-the text ``ValueError``. An operation about one function begins with that function's name.
+the text ``ValueError``, and where it says ValueError or TypeError, so it is for both. An operation
+about one function begins with that function's name.
 """
 
+import ast
 import hmac
 import json
 import secrets
@@ -39,7 +41,20 @@ def canonical(parts: Any, *, value: Any) -> str:
 
 def canonical_number(parts: Any, *, number: str) -> Any:
     """The JSON text of a number that JSON itself cannot carry."""
-    return _or_value_error(lambda: canonical(parts, value={"n": [float(number)]}))
+    return _or_error(lambda: canonical(parts, value={"n": [float(number)]}))
+
+
+def canonical_python(parts: Any, *, expression: str, within: str) -> Any:
+    """The JSON text of a value that JSON itself cannot carry, inside an object. within: its key."""
+    value = {within: [ast.literal_eval(expression)]}
+    return _or_error(lambda: canonical(parts, value=value))
+
+
+def canonical_halves(parts: Any, *, character: str) -> Any:
+    """The JSON text of the two surrogate halves of a character, side by side."""
+    units = character.encode("utf-16-be")
+    halves = [chr(int.from_bytes(units[place : place + 2])) for place in (0, 2)]
+    return _or_value_error(lambda: canonical(parts, value="".join(halves)))
 
 
 def canonical_nested(parts: Any, *, levels: int) -> Any:
@@ -50,6 +65,12 @@ def canonical_nested(parts: Any, *, levels: int) -> Any:
 def make_ring(parts: Any, *, ring: Any) -> str:
     """Put a ring together."""
     return str(_or_value_error(lambda: _ring(parts, ring) and "accepted"))
+
+
+def print_ring(parts: Any, *, ring: Any) -> list[str]:
+    """What a log says of a ring: by itself, with an object around it, and in a sentence."""
+    made = _ring(parts, ring)
+    return [repr(made), repr([made]), f"{made}"]
 
 
 def derive(parts: Any, *, ring: Any, key_id: str, purpose: str) -> str:
@@ -171,6 +192,22 @@ def mint(
     return _mint(parts, ring, origin, phase, candidates, now, lifetime, randomness, protect)
 
 
+def mint_without(parts: Any, *, ring: Any, origin: Any, what: str, instead: str) -> Any:
+    """The same when one argument is nothing that makes a state.
+
+    what: ``lifetime``, ``now``, ``phase``, ``candidate`` or ``audience``. instead: as Python writes
+    it, ``nan`` and ``inf`` as well.
+    """
+    value = float(instead) if instead in ("nan", "inf") else ast.literal_eval(instead)
+    given = {"phase": "delete_choice", "candidate": "draft-1", "now": NOW, "lifetime": 120}
+    given |= {"audience": origin["audience"], what: value}
+    request = parts.state.Origin(**{**origin, "audience": given["audience"]})
+    clock, ids = FrozenClock(given["now"]), ("draft-2", given["candidate"])
+    ring_made, randomness = _ring(parts, ring), SystemRandomness()
+    asked = (request, given["phase"], ids, ring_made, clock, randomness, given["lifetime"])
+    return _or_error(lambda: parts.state.mint(*asked))
+
+
 def mint_from(parts: Any, *, ring: Any, origin: Any, streams: list[str]) -> list[Any]:
     """One state for each stream of random bytes; every state is minted from the stream's start."""
     phase, ids = "delete_choice", ("draft-1",)
@@ -202,12 +239,12 @@ def open_state(
     }
 
 
-def opens(parts: Any, **asked: Any) -> bool:
+def open_state_succeeds(parts: Any, **asked: Any) -> bool:
     """Whether a state opens; a refusal stays a refusal. asked: as for open_state."""
     return bool(open_state(parts, **asked))
 
 
-def open_with_deep_arguments(parts: Any, *, token: str, ring: Any, origin: Any) -> Any:
+def open_state_with_deep_arguments(parts: Any, *, token: str, ring: Any, origin: Any) -> Any:
     """The same with arguments that are nested very deeply."""
     deep = {**origin, "arguments": {**origin["arguments"], "deep": _nested(100_000)}}
     return open_state(parts, token=token, ring=ring, origin=deep)
@@ -408,6 +445,13 @@ def _or_value_error(call: Callable[[], Any]) -> Any:
     try:
         return call()
     except ValueError:
+        return "ValueError"
+
+
+def _or_error(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except (ValueError, TypeError):
         return "ValueError"
 
 

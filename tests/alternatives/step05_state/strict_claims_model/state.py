@@ -15,7 +15,7 @@ import hmac
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -51,7 +51,7 @@ class KeyRing:
     secrets: by key id. signer: the id of the one that mints; every secret on the ring verifies.
     """
 
-    secrets: dict[str, bytes]
+    secrets: dict[str, bytes] = field(repr=False)
     signer: str
 
     def __post_init__(self) -> None:
