@@ -88,21 +88,25 @@ def _in_fields(got: Any, wanted: Any, before: str) -> str:
 
 
 def _kind(value: Any) -> str:
+    if isinstance(value, Outcome):
+        return value.name()
     return text_of(value) if value is None or isinstance(value, bool) else type(value).__name__
 
 
 def place_of(exercise: Exercise, part: Path, operation: str = "", root: Path | None = None) -> str:
     """Return ``file:line`` of the function of the exercise that the check was about.
 
-    operation: the last one that was asked for; a function of that name comes first. root: what the
-    file's path is told from.
+    operation: the last one that was asked for. A function of that name comes first, then that one
+    of the exercise with which the name begins: ``verify_as_told`` is about ``verify``. root: what
+    the file's path is told from.
     """
     inside = root is not None and part.is_relative_to(root)
     name = str(part.relative_to(root)) if inside and root else part.name
     tree = tree_of(part)
     functions = [] if tree is None else [n for n in ast.walk(tree) if isinstance(n, Function)]
     lines = {function.name: function.lineno for function in functions}
-    for wanted in (operation, *exercise.functions):
+    begun = [name for name in exercise.functions if operation.startswith(f"{name}_")]
+    for wanted in (operation, *begun, *exercise.functions):
         if (short := wanted.rpartition(".")[2]) in lines:
             return f"{name}:{lines[short]} {short}"
     return f"{name}:1"
