@@ -232,8 +232,10 @@ def test_a_key_depends_on_all_of_its_secret(subject: Any, rng: Any) -> None:
     others = [secret[:32], secret[:48], secret[1:], secret[:-1] + bytes([secret[-1] ^ 1])]
     others += [secret[:32] + bytes([secret[32] ^ 128]) + secret[33:]]
     rings = [{"secrets": {name: each.hex()}, "signer": name} for each in (secret, *others)]
-    keys = [subject.derive(ring=ring, key_id=name, purpose="sign") for ring in rings]
+    there = [{"ring": ring, "key_id": name, "purpose": "sign"} for ring in rings]
+    keys = [subject.derive(**asked) for asked in there]
     assert len(set(keys)) == len(rings)
+    assert [elsewhere(subject).derive(**asked) for asked in there] == keys
     assert [key for key in keys if secret.hex()[:16] in key or secret.hex()[48:64] in key] == []
 
 
