@@ -255,11 +255,11 @@ def mint(
     """Return the state of a new question to the user.
 
     origin: the request that asks. phase, candidates: of the question. lifetime: seconds, at most
-    LONGEST_LIFETIME (SEAL-6). randomness: gives the nonce, which holds every bit of at least 16
-    bytes (SEAL-23) and nothing but them. protect: `sign` or `seal`; it gets the canonical JSON of
-    `Claims`. Times are whole seconds: the fraction of the clock's time is cut off, never rounded
-    up. Principal and origin are inside as keyed tags of the ring's signer, with the labels
-    ``principal`` and ``origin``, and in no other form.
+    LONGEST_LIFETIME (SEAL-6). randomness: gives the nonce, an ASCII text that holds every bit of
+    at least 16 bytes (SEAL-23) and nothing but them. protect: `sign` or `seal`; it gets the
+    canonical JSON of `Claims`. Times are whole seconds: the fraction of the clock's time is cut
+    off, never rounded up. Principal and origin are inside as keyed tags of the ring's signer, with
+    the labels ``principal`` and ``origin``, and in no other form.
     Errors: ValueError for a lifetime that is not a whole number from 1 to LONGEST_LIFETIME, and for
     a token of more than LONGEST_TOKEN bytes, which nobody could bring back; a shorter one is minted
     (SEAL-8). ValueError or TypeError for what makes no `Claims`: a lifetime, a phase, a candidate
