@@ -4,37 +4,39 @@ A race is then shown each time and not once a month: whatever can be done betwee
 is done there, whether the two lie in two lines or in one.
 """
 
+import dis
 import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class NothingTraced(RuntimeError):
-    """No bytecode of the file was seen, so nothing was shown."""
+    """The file made no call at all, so nothing was shown."""
 
 
 def at(
     moment: int, meanwhile: Callable[[], None], act: Callable[[], T], file: Path
 ) -> tuple[T, bool]:
-    """Run `act` and, right before the bytecode of that number in `file`, `meanwhile`.
+    """Run `act` and, right before the call of that number that `file` makes, `meanwhile`.
 
-    moment: counted from 0. Returns what `act` returns, and whether it came so far.
-    Errors: whatever `act` raises.
+    moment: counted from 0; every call in the file's text counts, whatever it calls. Returns what
+    `act` returns, and whether it came so far. Errors: whatever `act` raises.
     """
     left, name = moment, str(file)
 
     def step(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal left
-        if event == "opcode":
+        if left >= 0 and event == "opcode" and frame.f_lasti in _calls(frame.f_code):
             left -= 1
-            if left == -1:
+            if left < 0:
                 sys.settrace(None)
                 meanwhile()
-        return step if left >= 0 else None
+        return step
 
     def call(frame: FrameType, event: str, argument: Any) -> Any:
         if left < 0 or frame.f_code.co_filename != name:
@@ -52,17 +54,24 @@ def at(
     return outcome, left < 0
 
 
-def everywhere(run: Callable[[int], tuple[T, bool]], most: int = 5000) -> Iterator[T]:
+def everywhere(run: Callable[[int], tuple[T, bool]], most: int = 2000) -> Iterator[T]:
     """Yield what `run(moment)` returns for every moment that it comes to.
 
     run: does all of it anew and returns what `at` returns. most: moments, so that a loop in the
-    file cannot make it endless.
-    Errors: NothingTraced when there is not one moment.
+    file cannot make it endless. Errors: NothingTraced when there is not one moment.
     """
     for moment in range(most):
         outcome, reached = run(moment)
         if not reached:
             if moment == 0:
-                raise NothingTraced("No bytecode was traced.")
+                raise NothingTraced("No call was traced.")
             return
         yield outcome
+
+
+@lru_cache(maxsize=256)
+def _calls(code: CodeType) -> frozenset[int]:
+    """Where in a function's bytecode something is called."""
+    return frozenset(
+        each.offset for each in dis.get_instructions(code) if each.opname.startswith("CALL")
+    )

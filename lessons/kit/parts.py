@@ -19,6 +19,7 @@ SERVER_PARTS = {
     "state": "step05_state",
     "replay": "step06_replay",
     "sqlite_store": "step07_sqlite",
+    "beneath": "step09_symlinks",
     "edge": "step13_ship",
 }
 

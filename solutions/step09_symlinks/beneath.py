@@ -33,8 +33,8 @@ MOST_LINKS = 40  # in one path, as many as Linux follows
 MOST_TRIES = 16  # of a call that says EAGAIN
 
 # To go through a folder, no right to list it is needed; where there is no O_PATH, it is.
-FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
-FILE = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
+FILE = os.O_NONBLOCK | os.O_NOCTTY
 
 # Not about the path: the machine is out of something, and the operator has to know.
 TROUBLE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ENOSPC, errno.EDQUOT)
@@ -212,7 +212,7 @@ def create_beneath(
     Errors: ToolRefusal(NOT_AVAILABLE), and then nothing was made.
     """
     *folders, name = components(path)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     with opened_folder(root_fd, folders, policy, openat2) as parent:
         descriptor = os.open(name, flags, 0o600, dir_fd=parent)
     with open(descriptor, "wb") as file:
@@ -268,7 +268,7 @@ def list_beneath(
     path: of a folder; ``.`` is the root. Names that are not UTF-8 are counted (LINK-14).
     Errors: ToolRefusal(NOT_AVAILABLE) for anything but a folder below the root.
     """
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    flags = os.O_RDONLY | os.O_DIRECTORY
     with opened_folder(root_fd, components(path, folder=True), policy, openat2, flags) as here:
         every = os.listdir(here)
     names = tuple(sorted(name for name in every if _is_short_utf8(name)))
