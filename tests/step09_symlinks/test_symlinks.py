@@ -587,6 +587,14 @@ def test_forty_links_are_followed_and_no_more(subject: Any, rng: Any, way: str) 
     assert told(subject, "read", "l41", layout, policy=INSIDE, way=way) == REFUSED
 
 
+def test_links_are_counted_over_the_whole_path(subject: Any, rng: Any) -> None:
+    text = word(rng)
+    layout = {"d/a.md": text, "d/again": ["link", "../d/again"], "e": ["link", "d"]}
+    assert told(subject, "read", "e/a.md", layout, policy=INSIDE) == text
+    for path in ("d/again", "e/again/a.md"):
+        assert told(subject, "read", path, layout, policy=INSIDE) == REFUSED
+
+
 def test_links_add_no_more_than_forty_folders(subject: Any, rng: Any) -> None:
     text = word(rng)
     assert subject.deep(depth=39, content=text, policy=INSIDE) == text
