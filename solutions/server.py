@@ -83,6 +83,8 @@ class Parts:
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
         self.edge = modules["edge"]
+        self.replay, self.edge = modules["replay"], modules["edge"]
+        self.beneath = modules["beneath"]
 
 
 class NotesServer:

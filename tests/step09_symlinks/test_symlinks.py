@@ -265,7 +265,8 @@ def test_a_new_file_is_created_where_the_name_is_free(subject: Any, rng: Any) ->
 def test_a_linked_folder_carries_no_new_file_away(subject: Any, rng: Any) -> None:
     text = word(rng)
     layout = {"d": ["link", "../outside"], "e/d": ["link", "../d"], "in": None}
-    for path in ("d/new.md", "e/d/new.md"):
+    layout["../outside/sub"] = None
+    for path in ("d/new.md", "e/d/new.md", "d/sub/new.md"):
         assert told(subject, "create", path, layout) == REFUSED
     answer = subject.act(verb="create", path="in/new.md", layout=layout, content=text)
     assert answer["changed"] == {"in/new.md": text}
