@@ -82,9 +82,7 @@ class Parts:
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
-        self.edge = modules["edge"]
-        self.replay, self.edge = modules["replay"], modules["edge"]
-        self.beneath = modules["beneath"]
+        self.beneath, self.edge = modules["beneath"], modules["edge"]
 
 
 class NotesServer:
