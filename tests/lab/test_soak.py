@@ -77,7 +77,7 @@ def test_nothing_leads_the_reference_outside_and_the_swapper_is_quick_enough() -
     assert ledger.numbers["checks first: led outside"] > 0
 
 
-def test_a_walk_that_looks_and_then_opens_is_led_outside(tmp_path: Path) -> None:
-    looks = load(wrong_part("beneath", "looks_then_opens", tmp_path), "looks_then_opens")
-    wrong = symlinks.soak(looks, 10.0, 7, lambda line: None).wrong
+def test_a_walk_that_guards_the_last_name_only_is_led_outside(tmp_path: Path) -> None:
+    last = load(wrong_part("beneath", "only_the_last_name_is_guarded", tmp_path), "guards_last")
+    wrong = symlinks.soak(last, 10.0, 7, lambda line: None).wrong
     assert any(sentence.startswith("walk, no links: something") for sentence in wrong)

@@ -25,6 +25,7 @@ PART = "beneath"
 PROMISE = "nothing from outside, whatever is swapped meanwhile"
 INSIDE, SECRET = "inside", "secret"
 NEW = b"written"
+PATIENCE = 60.0  # seconds more that the swapper gets on a busy machine, to lead the reader outside
 
 
 def soak(part: ModuleType, seconds: float, seed: int, say: Callable[[str], None]) -> Ledger:
@@ -108,11 +109,17 @@ def _run(part: ModuleType, verbs: dict[str, Verb], seconds: float, seed: int) ->
         root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         before = _state(outside)
         with _swapper(root, seed):
-            while time.monotonic() < until:
+            while time.monotonic() < until or _is_worth_waiting(told, verbs, until):
                 told[_attempt(verbs[rng.choice(names)], root_fd, root)] += 1
         told["changed outside"] = len(before ^ _state(outside))
         os.close(root_fd)
     return told
+
+
+def _is_worth_waiting(told: Counter[str], verbs: dict[str, Verb], until: float) -> bool:
+    """Whether the reader that checks first has not been led outside yet, and has time to be."""
+    waiting = time.monotonic() < until + PATIENCE
+    return waiting and _check_then_open in verbs.values() and not told[SECRET]
 
 
 def _attempt(verb: Verb, root_fd: int, root: Path) -> str:
