@@ -162,7 +162,7 @@ def _swapper(root: Path, seed: int) -> Iterator[None]:
         try:
             rng = Random(seed)
             while True:
-                rng.choice((_swap_folder, _swap_file))(root)
+                rng.choice((_swap_folder, _swap_folder, _swap_file))(root)
         finally:
             os._exit(1)
     try:
@@ -176,8 +176,10 @@ def _swap_folder(root: Path) -> None:
     """Move the folder away, put a link to the one outside in its place, and back again."""
     (root / "d").rename(root / "away")
     (root / "d").symlink_to("../outside")
+    time.sleep(0.0005)  # on a busy machine, somebody else has to get his turn right here
     (root / "d").unlink()
     (root / "away").rename(root / "d")
+    time.sleep(0.0001)
 
 
 def _swap_file(root: Path) -> None:
@@ -186,8 +188,10 @@ def _swap_file(root: Path) -> None:
         link, file = root / "d" / f"{name}.link", root / "d" / f"{name}.file"
         link.symlink_to(f"../../outside/{name}")
         link.rename(root / "d" / name)
+        time.sleep(0.0001)
         file.write_text(INSIDE)
         file.rename(root / "d" / name)
+    time.sleep(0.0001)
 
 
 def _has_openat2() -> bool:
