@@ -257,13 +257,14 @@ def device(parts: Any, *, name: str) -> Any:
 def magic(parts: Any, *, name: str, content: str, policy: str, way: str = "walk") -> Any:
     """Read a file of the current folder by the link /proc/self/cwd; the root is /proc/self."""
     Path(name).write_text(content)
-    with _opened(Path("/proc/self")) as root_fd:
-        with open(os.open(f"cwd/{name}", os.O_RDONLY, dir_fd=root_fd)) as file:
-            reachable = file.read() == content
-        return {
-            "reachable": reachable,
-            "told": _run(parts, root_fd, _Task("read", f"cwd/{name}", policy, way)),
-        }
+    try:
+        with _opened(Path("/proc/self")) as root_fd:
+            with open(os.open(f"cwd/{name}", os.O_RDONLY, dir_fd=root_fd)) as file:
+                reachable = file.read() == content
+            told = _run(parts, root_fd, _Task("read", f"cwd/{name}", policy, way))
+    finally:
+        os.unlink(name)
+    return {"reachable": reachable, "told": told}
 
 
 def deep(
