@@ -651,6 +651,6 @@ def stays_inside(subject: Any, rng: Any, *, verb: str, swap: str, **more: Any) -
     more.setdefault("path", paths.get(verb, "d/a.md"))
     seen = subject.swapped(verb=verb, swap=swap, inside=inside, secret=secret, **more)
     fine = {"read": inside, "walk": inside, "list": "a.md up.md"}.get(verb, "done")
-    assert seen["many moments"] is True
+    assert seen["left alone"] == fine
     assert seen["outside"] == []
-    assert {fine} <= set(seen["told"]) <= {fine, REFUSED}
+    assert set(seen["told"]) <= {fine, REFUSED}
