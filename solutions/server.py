@@ -85,8 +85,8 @@ class Parts:
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
-        self.url_mode, self.sandbox = modules["url_mode"], modules["sandbox"]
-        self.edge = modules["edge"]
+        self.url_mode, self.beneath = modules["url_mode"], modules["beneath"]
+        self.sandbox, self.edge = modules["sandbox"], modules["edge"]
 
 
 class NotesServer:

@@ -20,6 +20,7 @@ SERVER_PARTS = {
     "replay": "step06_replay",
     "sqlite_store": "step07_sqlite",
     "url_mode": "step08_url_mode",
+    "beneath": "step09_symlinks",
     "sandbox": "step11_sandbox",
     "edge": "step13_ship",
 }

@@ -8,6 +8,7 @@ import pytest
 from kit.commands import soak as command
 from kit.parts import ROOT, load, part_paths
 from soak import step07_sqlite as sqlite
+from soak import step09_symlinks as symlinks
 from soak.ledger import Ledger
 
 SMALL = sqlite.Size(processes=4, states=60, kills=6)
@@ -19,12 +20,18 @@ def books(part: Path, seconds: float = 60.0) -> Ledger:
 
 def wrong_store(name: str, folder: Path) -> Path:
     """A kept known-bad store, as a file."""
-    kept = ROOT / "tests" / "known_bad" / "step07_sqlite" / f"{name}.toml"
-    text = part_paths()["sqlite_store"].read_text(encoding="utf-8")
+    return wrong_part("sqlite_store", name, folder)
+
+
+def wrong_part(part: str, name: str, folder: Path) -> Path:
+    """A kept known-bad part, as a file."""
+    right = part_paths()[part]
+    kept = ROOT / "tests" / "known_bad" / right.parent.name / f"{name}.toml"
+    text = right.read_text(encoding="utf-8")
     for edit in tomllib.loads(kept.read_text(encoding="utf-8"))["edit"]:
         text = text.replace(edit["find"], edit["replace"])
-    (folder / "sqlite_store.py").write_text(text, encoding="utf-8")
-    return folder / "sqlite_store.py"
+    (folder / f"{part}.py").write_text(text, encoding="utf-8")
+    return folder / f"{part}.py"
 
 
 def test_the_books_of_the_reference_balance() -> None:
@@ -62,3 +69,15 @@ def test_the_command_prints_the_books(capsys: pytest.CaptureFixture) -> None:
     assert command.run({"STEP": "7", "SECONDS": "1", "SEED": "1"}) == 0
     said = capsys.readouterr().out
     assert "the books balance" in said and "processes killed" in said
+
+
+def test_nothing_leads_the_reference_outside_and_the_swapper_is_quick_enough() -> None:
+    ledger = symlinks.soak(load(part_paths()["beneath"]), 10.0, 7, lambda line: None)
+    assert ledger.wrong == []
+    assert ledger.numbers["checks first: led outside"] > 0
+
+
+def test_a_walk_that_guards_the_last_name_only_is_led_outside(tmp_path: Path) -> None:
+    last = load(wrong_part("beneath", "only_the_last_name_is_guarded", tmp_path), "guards_last")
+    wrong = symlinks.soak(last, 10.0, 7, lambda line: None).wrong
+    assert any(sentence.startswith("walk, no links: something") for sentence in wrong)
