@@ -341,16 +341,18 @@ def look(folder: int, name: str) -> Found:
         if trouble.errno not in kinds:
             raise ToolRefusal("This file cannot be read.") from None
         return Found(kinds[trouble.errno])
-    with open(descriptor, "rb", buffering=0) as file:
+    try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
             return Found("folder" if stat.S_ISDIR(mode) else "other")
-        return Found("file", _read(file), stat.S_IMODE(mode))
+        return Found("file", _read(descriptor), stat.S_IMODE(mode))
+    finally:
+        os.close(descriptor)
 
 
-def _read(file: Any) -> bytes:
+def _read(descriptor: int) -> bytes:
     content = b""
-    while piece := file.read(LARGEST + 1 - len(content)):
+    while piece := os.read(descriptor, LARGEST + 1 - len(content)):
         content += piece
     if len(content) > LARGEST:
         raise ToolRefusal("This file is too large for this tool.")
