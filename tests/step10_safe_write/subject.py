@@ -249,9 +249,8 @@ def _preview(room: Room, fields: dict[str, Any]) -> Any:
     try:
         made = room.parts.safe_write.preview(room.request(fields), room.open_parent)
     finally:
-        left = _open_descriptors() - before
-    if left:
-        raise RuntimeError(f"{left} descriptors were left open.")
+        if left := _open_descriptors() - before:
+            raise RuntimeError(f"{left} descriptors were left open.")
     return made and {"message": made.message, "receipt": made.receipt.model_dump()}
 
 
@@ -477,29 +476,38 @@ def reader(parts: Any, *, old: str, **fields: Any) -> Any:
 
 
 def newcomer(parts: Any, *, theirs: str, **fields: Any) -> Any:
-    """Somebody creates the file before each call that a create makes; how each time ends."""
+    """Somebody creates the file before each call that a create makes, where he still can.
+
+    For each point: whether he could, what was told, and the folder.
+    """
     endings: list[Any] = []
     for point in range(40):
         room = Room(parts, {})
         receipt = _receipt(parts, _preview(room, fields)["receipt"])
-        calls = 0
-
-        def watcher(call: str, arguments: Any, room: Room = room, point: int = point) -> None:
-            nonlocal calls
-            calls += 1
-            if calls == point + 1:
-                with (
-                    contextlib.suppress(FileExistsError),
-                    open(room.root / fields["path"], "xb", opener=plain["open"]) as file,
-                ):
-                    file.write(_raw(theirs))
-
-        with _watching(watcher):
+        person = Newcomer(point, room.root / fields["path"], _raw(theirs))
+        with _watching(person.watch):
             told = _apply(room, receipt, {"apply": fields})
-        endings.append([told, room.listing()])
-        if calls <= point:
+        endings.append([person.came, told, room.listing()])
+        if person.calls <= point:
             break
     return endings
+
+
+class Newcomer:
+    """Creates a file before call number `point`, unless it is there."""
+
+    def __init__(self, point: int, path: Path, content: bytes) -> None:
+        self._point, self._path, self._content = point, path, content
+        self.calls, self.came = 0, False
+
+    def watch(self, call: str, arguments: Any) -> None:
+        """Count the call, and come when it is time."""
+        self.calls += 1
+        if self.calls != self._point + 1:
+            return
+        with contextlib.suppress(FileExistsError), open(self._path, "xb") as file:
+            file.write(self._content)
+            self.came = True
 
 
 def crashes(parts: Any, *, old: str, **fields: Any) -> Any:
