@@ -74,6 +74,7 @@ class Parts:
         self.forms, self.state = modules["forms"], modules["state"]
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.edge = modules["replay"], modules["edge"]
+        self.safe_write = modules["safe_write"]
 
 
 class NotesServer:

@@ -18,6 +18,7 @@ SERVER_PARTS = {
     "client_half": "step04_rounds",
     "state": "step05_state",
     "replay": "step06_replay",
+    "safe_write": "step10_safe_write",
     "edge": "step13_ship",
 }
 
