@@ -321,7 +321,7 @@ def _seen(call: str, arguments: Any) -> str:
     if call in SYNCS:
         descriptor = getattr(arguments[0], "fileno", lambda: arguments[0])()
         return "sync folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "sync file"
-    return "move" if call in MOVES else call
+    return {"fchmod": "chmod"}.get(call, "move" if call in MOVES else call)
 
 
 def stage_on_a_planted_link(parts: Any, *, content: str) -> Any:

@@ -370,7 +370,7 @@ def test_staged_bytes_are_on_the_disk(subject: Any) -> None:
     assert subject.stage(content=NEW, mode=0o644)["synced"] is True
 
 
-@pytest.mark.parametrize("fault", ["full", "EIO at sync file", "EPERM at fchmod"])
+@pytest.mark.parametrize("fault", ["full", "EIO at sync file", "EPERM at chmod"])
 def test_a_stage_that_fails_leaves_nothing(subject: Any, rng: Any, fault: str) -> None:
     content = word(rng) * 500
     told = {"full": "EFBIG"}.get(fault, fault.partition(" ")[0])
