@@ -86,7 +86,8 @@ class Parts:
         self.server_half, self.client_half = modules["server_half"], modules["client_half"]
         self.replay, self.sqlite_store = modules["replay"], modules["sqlite_store"]
         self.url_mode, self.beneath = modules["url_mode"], modules["beneath"]
-        self.sandbox, self.edge = modules["sandbox"], modules["edge"]
+        self.safe_write, self.sandbox = modules["safe_write"], modules["sandbox"]
+        self.edge = modules["edge"]
 
 
 class NotesServer:

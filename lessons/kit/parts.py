@@ -21,6 +21,7 @@ SERVER_PARTS = {
     "sqlite_store": "step07_sqlite",
     "url_mode": "step08_url_mode",
     "beneath": "step09_symlinks",
+    "safe_write": "step10_safe_write",
     "sandbox": "step11_sandbox",
     "edge": "step13_ship",
 }
