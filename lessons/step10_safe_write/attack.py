@@ -13,7 +13,9 @@ from kit.randomness import SeededRandomness
 
 TITLE = "Alice approves one line in plan.md. Her client sends the approval with another text."
 SUCCEEDED = "The attack succeeds: plan.md holds a command that nobody was shown."
-FAILED = "The attack fails: plan.md is as it was, and the approval is still good for what was shown."
+FAILED = (
+    "The attack fails: plan.md is as it was, and the approval is still good for what was shown."
+)
 
 # What must be written before your own part is attacked.
 NEEDS = (
