@@ -4,7 +4,6 @@ Promise: no store gets through that deletes twice, that answers "deleted" and fo
 or that says so and deletes nothing; and none is accused for letting this or that rival win.
 """
 
-from collections import Counter
 from dataclasses import dataclass
 
 
@@ -32,12 +31,18 @@ def exactly_one_commit(aftermath: Aftermath) -> None:
     one row.
     Errors: AssertionError with a sentence that says what is wrong.
     """
-    told = Counter(aftermath.told)
-    assert told["deleted"] == 1, f"{told['deleted']} were told that they deleted"
-    assert told["spent"] + told["unavailable"] == 1, "the other one was not refused"
-    (winner,) = (n for t, n in zip(aftermath.told, aftermath.wanted) if t == "deleted")
-    (loser,) = (n for t, n in zip(aftermath.told, aftermath.wanted) if t != "deleted")
-    assert winner in aftermath.before and winner not in aftermath.after, "the note did not go"
-    assert loser in aftermath.after, "the loser's note went"
-    assert aftermath.after | {winner} == aftermath.before, "other notes came or went"
-    assert aftermath.nonces == 1, "not one row"
+    told = dict(zip(aftermath.told, aftermath.wanted, strict=True))
+    gone = told.pop("deleted", None)
+    if gone is None or len(told) != 1:
+        raise AssertionError(
+            f"Exactly one has to be told deleted, and they were told {aftermath.told}."
+        )
+    ((word, kept),) = told.items()
+    if word not in {"spent", "unavailable"}:
+        raise AssertionError(f"The other one has to be refused, and was told {word}.")
+    if gone not in aftermath.before or aftermath.before - aftermath.after != {gone}:
+        raise AssertionError(f"Only {gone} has to be gone.")
+    if not aftermath.after <= aftermath.before or kept not in aftermath.after:
+        raise AssertionError(f"{kept} has to be there still, and nothing else may come.")
+    if aftermath.nonces != 1:
+        raise AssertionError(f"One row of the nonce, not {aftermath.nonces}.")

@@ -9,8 +9,10 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 from pathlib import Path
 from typing import Any
 
@@ -68,19 +70,17 @@ class Transaction:
 
     def find(self, note_id: str) -> Note | None:
         """Return the note as it is now, or None; nobody else can change it before the commit."""
-        match self._connection.execute("SELECT * FROM notes WHERE id IS ?", (note_id,)).fetchmany(
-            1
-        ):
-            case [(identity, title, uri, body)]:
-                return Note(identity, title, uri, body)
-            case _:
-                return None
+        row = self._connection.execute(
+            "SELECT id, title, uri, body FROM notes WHERE id = ?", (note_id,)
+        ).fetchone()
+        if row is None:
+            return None
+        return Note(*row)
 
     def delete(self, note_id: str) -> None:
         """Delete the note. Errors: KeyError unless exactly one row went (SQL-4)."""
-        before = self._connection.total_changes
-        self._connection.execute("DELETE FROM notes WHERE id IS ?", (note_id,))
-        if self._connection.total_changes != before + 1:
+        cursor = self._connection.execute("DELETE FROM notes WHERE id = ?", (note_id,))
+        if cursor.rowcount != 1:
             raise KeyError(note_id)
 
 
@@ -94,26 +94,70 @@ def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     ATTEMPTS times (SQL-13). Beginning a write transaction and giving it up waits for the others.
     Errors: sqlite3.Error.
     """
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute(f"PRAGMA busy_timeout = {int(patience * 1000)}")
+    connection = sqlite3.connect(path, timeout=patience, isolation_level=None)
+    try:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+                return connection
+            except sqlite3.OperationalError:
+                if attempt == ATTEMPTS:
+                    raise
+            time.sleep(0.005 * attempt)
+    except BaseException:
+        connection.close()
+        raise
+    raise AssertionError("unreachable")
 
-    def attempt(left: int) -> sqlite3.Connection:
+
+class _Whole:
+    """BEGIN IMMEDIATE … COMMIT or ROLLBACK."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        if self._connection.in_transaction:
+            raise RuntimeError("a transaction is open already")
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError:
-            if left == 1:
-                connection.close()
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            self._translate(error)
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is None:
+            try:
+                self._connection.execute("COMMIT")
+            except BaseException as failed:
+                self._undo()
+                self._translate(failed)
                 raise
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("ROLLBACK")
-            return attempt(left - 1)
-        return connection
+            return False
+        self._undo()
+        self._translate(error)
+        return False
 
-    return attempt(ATTEMPTS)
+    def _undo(self) -> None:
+        # Some errors (disk full, I/O) have rolled back already.
+        if self._connection.in_transaction:
+            try:
+                self._connection.execute("ROLLBACK")
+            except sqlite3.Error:
+                pass  # what was raised first is what the caller has to know
+
+    @staticmethod
+    def _translate(error: BaseException) -> None:
+        if isinstance(error, sqlite3.Error) and is_not_now(error):
+            raise StoreUnavailable(str(error)) from error
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def transaction(connection: sqlite3.Connection) -> AbstractContextManager[None]:
     """Do what is inside as one transaction: COMMIT at the end, ROLLBACK whatever is raised.
 
     It begins IMMEDIATE: a writer that looked first and asks to write afterwards can be refused at
@@ -122,26 +166,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     as much as from inside (SQL-10). RuntimeError when a transaction is open already: an effect
     must not claim.
     """
-    if connection.in_transaction:
-        raise RuntimeError("nested")
-    with ExitStack() as stack:
-        stack.enter_context(_translated())
-        connection.execute("BEGIN IMMEDIATE")
-        undo = stack.enter_context(ExitStack())
-        undo.callback(lambda: connection.in_transaction and connection.execute("ROLLBACK"))
-        yield
-        connection.execute("COMMIT")
-        undo.pop_all()
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        if not is_not_now(error):
-            raise
-        raise StoreUnavailable from error
+    return _Whole(connection)
 
 
 def is_not_now(error: sqlite3.Error) -> bool:
@@ -159,11 +184,18 @@ def create_tables(connection: sqlite3.Connection) -> None:
     In one transaction, without ``executescript``, which commits what is pending (SQL-7). Two
     processes may do this to a new file at once (SQL-13). Errors: as `transaction`.
     """
-    nonces = "CREATE TABLE IF NOT EXISTS nonces (nonce TEXT NOT NULL, until REAL NOT NULL) STRICT"
-    key = "CREATE UNIQUE INDEX IF NOT EXISTS nonce_once ON nonces (nonce)"
-    ends = "CREATE INDEX IF NOT EXISTS nonce_ends ON nonces (until)"
     with transaction(connection):
-        for statement in [NOTES_TABLE, nonces, key, ends, *COUNT, *OUTCOMES]:
+        connection.execute(NOTES_TABLE)
+        connection.execute(
+            """CREATE TABLE IF NOT EXISTS nonces (
+                nonce TEXT NOT NULL PRIMARY KEY,
+                until REAL NOT NULL
+            ) STRICT"""
+        )
+        connection.execute("CREATE INDEX IF NOT EXISTS nonces_until ON nonces (until)")
+        for statement in COUNT:
+            connection.execute(statement)
+        for statement in OUTCOMES:
             connection.execute(statement)
 
 
@@ -191,15 +223,20 @@ class SqliteStore:
 
         connection: with the claim's transaction open.
         """
-        connection.executemany("DELETE FROM nonces WHERE until <= ?", [(now,)])
+        connection.execute("DELETE FROM nonces WHERE until <= ?", (now,))
 
     def remember(self, connection: sqlite3.Connection, nonce: str, until: float) -> bool:
         """Insert the nonce and tell whether it is new: the insert is the look (SQL-5).
 
         connection: with the claim's transaction open.
         """
-        sql = "INSERT OR IGNORE INTO nonces (until, nonce) VALUES (?, ?)"
-        return connection.execute(sql, (until, nonce)).rowcount > 0
+        try:
+            connection.execute("INSERT INTO nonces (nonce, until) VALUES (?, ?)", (nonce, until))
+        except sqlite3.IntegrityError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
+                return False
+            raise
+        return True
 
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Spend `nonce` and run `effect` in one transaction; return what `effect` returns (SQL-1).
@@ -211,21 +248,22 @@ class SqliteStore:
         `capacity` nonces are kept; StoreUnavailable as `transaction`.
         """
         connection = self._connections.mine()
-
-        def refusal(now: float, until: float) -> type[Exception] | None:
-            if until <= now:
-                return NonceSpent
-            if not self.remember(connection, nonce, until):
-                return NonceSpent
-            [kept] = connection.execute("SELECT amount FROM kept").fetchone()
-            return StoreFull if kept > self._capacity else None
-
         with transaction(connection):
-            now = self._clock.now()
-            self.prune(connection, now)
-            if refused := refusal(now, expires_at + self._leeway):
-                raise refused
+            self._spend(connection, nonce, expires_at)
             return effect(Transaction(connection))
+
+    def _spend(self, connection: sqlite3.Connection, nonce: str, expires_at: float) -> None:
+        now = self._clock.now()
+        until = expires_at + self._leeway
+        if until <= now:
+            self.prune(connection, now)
+            raise NonceSpent("too old")
+        self.prune(connection, now)
+        if not self.remember(connection, nonce, until):
+            raise NonceSpent
+        (amount,) = connection.execute("SELECT amount FROM kept").fetchone()
+        if amount > self._capacity:
+            raise StoreFull
 
     def claim_or_repeat(
         self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any], asked: str
@@ -239,22 +277,22 @@ class SqliteStore:
         Errors: as `claim`; NonceSpent when the nonce was spent by something else than `asked`.
         """
         connection = self._connections.mine()
-        outcomes: list[Any] = []
-
-        def once(tx: Transaction) -> None:
-            outcomes.append(effect(tx))
-            row = {"n": nonce, "a": asked, "o": json.dumps(outcomes)}
-            connection.execute("INSERT INTO outcomes VALUES (:n, :a, :o)", row)
-
-        try:
-            self.claim(nonce, expires_at, once)
-        except NonceSpent as spent:
-            sql = "SELECT outcome FROM outcomes WHERE nonce = ? AND asked = ?"
-            found = connection.execute(sql, (nonce, asked)).fetchone()
-            if not found:
-                raise spent from None
-            outcomes = json.loads(found[0])
-        return outcomes[0]
+        with transaction(connection):
+            try:
+                self._spend(connection, nonce, expires_at)
+            except NonceSpent:
+                row = connection.execute(
+                    "SELECT outcome FROM outcomes WHERE nonce = ? AND asked = ?", (nonce, asked)
+                ).fetchone()
+                if row is None:
+                    raise
+                return json.loads(row[0])
+            outcome = effect(Transaction(connection))
+            connection.execute(
+                "INSERT INTO outcomes (nonce, asked, outcome) VALUES (?, ?, ?)",
+                (nonce, asked, json.dumps(outcome)),
+            )
+            return outcome
 
 
 class SqliteNotes:

@@ -7,8 +7,10 @@ sent to another process, sent again after a restart, sent while the first one is
 
 import json
 import os
+import random
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -57,6 +59,18 @@ NOT_NOW = {
 }
 
 
+NONCES_TABLE = """CREATE TABLE IF NOT EXISTS nonces (
+    nonce TEXT NOT NULL, until REAL NOT NULL, PRIMARY KEY (nonce)
+) WITHOUT ROWID, STRICT"""
+NONCES_INDEX = "CREATE INDEX IF NOT EXISTS by_end ON nonces (until, nonce)"
+
+
+def _one(connection: sqlite3.Connection, sql: str, **values: Any) -> Any:
+    """Return the first column of the first row, or None when there is no row."""
+    rows = connection.execute(sql, values).fetchall()
+    return rows[0][0] if rows else None
+
+
 class Transaction:
     """What an effect may do to the notes, inside the transaction of its claim.
 
@@ -68,17 +82,17 @@ class Transaction:
 
     def find(self, note_id: str) -> Note | None:
         """Return the note as it is now, or None; nobody else can change it before the commit."""
-        self._connection.row_factory = sqlite3.Row
-        row = next(
-            self._connection.execute("SELECT * FROM notes WHERE id = :id", {"id": note_id}), None
+        rows = self._connection.execute(
+            "SELECT id, title, uri, body FROM notes WHERE id = :id LIMIT 1", {"id": note_id}
         )
-        return row and Note(id=row["id"], title=row["title"], uri=row["uri"], body=row["body"])
+        return next((Note(*row) for row in rows.fetchall()), None)
 
     def delete(self, note_id: str) -> None:
         """Delete the note. Errors: KeyError unless exactly one row went (SQL-4)."""
-        self._connection.execute("DELETE FROM notes WHERE id = :id", {"id": note_id})
-        [(went,)] = self._connection.execute("SELECT changes()").fetchall()
-        if went != 1:
+        if (
+            _one(self._connection, "DELETE FROM notes WHERE id = :id RETURNING id", id=note_id)
+            is None
+        ):
             raise KeyError(note_id)
 
 
@@ -92,22 +106,35 @@ def connect(path: Path, patience: float = PATIENCE) -> sqlite3.Connection:
     ATTEMPTS times (SQL-13). Beginning a write transaction and giving it up waits for the others.
     Errors: sqlite3.Error.
     """
-    connection = sqlite3.connect(path, patience, isolation_level=None)
-    last: sqlite3.OperationalError | None = None
+    connection = sqlite3.connect(os.fspath(path), isolation_level=None, timeout=patience)
+    trouble: sqlite3.Error | None = None
     for _ in range(ATTEMPTS):
         try:
-            connection.execute("PRAGMA journal_mode = wal").fetchone()
-            return connection
-        except sqlite3.OperationalError as error:
-            last = error
+            if _one(connection, "PRAGMA journal_mode") == "wal":
+                return connection
+            if _one(connection, "PRAGMA journal_mode = WAL") == "wal":
+                return connection
+            trouble = sqlite3.OperationalError("the file does not take WAL")
+            break
+        except sqlite3.Error as error:
+            trouble = error
+            if not is_not_now(error):
+                break
+        try:
+            # Waits for the others, as the change to WAL does not.
             connection.execute("BEGIN IMMEDIATE")
-            connection.execute("COMMIT")
+            connection.execute("ROLLBACK")
+        except sqlite3.Error as error:
+            trouble = error
+            break
+        time.sleep(random.uniform(0, 0.01))
     connection.close()
-    assert last is not None
-    raise last
+    assert trouble is not None
+    raise trouble
 
 
-class transaction:
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Do what is inside as one transaction: COMMIT at the end, ROLLBACK whatever is raised.
 
     It begins IMMEDIATE: a writer that looked first and asks to write afterwards can be refused at
@@ -116,39 +143,20 @@ class transaction:
     as much as from inside (SQL-10). RuntimeError when a transaction is open already: an effect
     must not claim.
     """
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        if self._connection.in_transaction:
-            raise RuntimeError("one at a time")
-        self._do("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: Any, value: Any, trace: Any) -> bool:
-        if kind is None:
-            try:
-                self._do("COMMIT")
-            except BaseException:
-                self._give_up()
-                raise
-            return False
-        self._give_up()
-        if isinstance(value, sqlite3.Error) and is_not_now(value):
-            raise StoreUnavailable from value
-        return False
-
-    def _give_up(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.rollback()
-
-    def _do(self, statement: str) -> None:
+    if connection.in_transaction:
+        raise RuntimeError("no transaction inside of a transaction")
+    try:
+        connection.execute("BEGIN IMMEDIATE")
         try:
-            self._connection.execute(statement)
-        except sqlite3.Error as error:
-            if is_not_now(error):
-                raise StoreUnavailable from error
-            raise
+            yield
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        if is_not_now(error):
+            raise StoreUnavailable from error
+        raise
 
 
 def is_not_now(error: sqlite3.Error) -> bool:
@@ -166,20 +174,9 @@ def create_tables(connection: sqlite3.Connection) -> None:
     In one transaction, without ``executescript``, which commits what is pending (SQL-7). Two
     processes may do this to a new file at once (SQL-13). Errors: as `transaction`.
     """
-    statements = [
-        NOTES_TABLE,
-        """CREATE TABLE IF NOT EXISTS nonces (
-            nonce TEXT NOT NULL,
-            until REAL NOT NULL,
-            PRIMARY KEY (nonce)
-        ) STRICT, WITHOUT ROWID""",
-        "CREATE INDEX IF NOT EXISTS oldest_first ON nonces (until ASC)",
-        *COUNT,
-        *OUTCOMES,
-    ]
     with transaction(connection):
-        for statement in statements:
-            connection.execute(statement)
+        for sql in (NOTES_TABLE, NONCES_TABLE, NONCES_INDEX, *COUNT, *OUTCOMES):
+            connection.execute(sql)
 
 
 class SqliteStore:
@@ -206,18 +203,16 @@ class SqliteStore:
 
         connection: with the claim's transaction open.
         """
-        connection.execute("DELETE FROM nonces WHERE until <= :now", {"now": now})
+        connection.execute("DELETE FROM nonces INDEXED BY by_end WHERE until <= :now", {"now": now})
 
     def remember(self, connection: sqlite3.Connection, nonce: str, until: float) -> bool:
         """Insert the nonce and tell whether it is new: the insert is the look (SQL-5).
 
         connection: with the claim's transaction open.
         """
-        try:
-            connection.execute("INSERT INTO nonces VALUES (?, ?)", [nonce, until])
-        except sqlite3.IntegrityError:
-            return False
-        return True
+        sql = """INSERT INTO nonces (nonce, until) VALUES (:nonce, :until)
+            ON CONFLICT (nonce) DO UPDATE SET until = until WHERE false RETURNING 1"""
+        return _one(connection, sql, nonce=nonce, until=until) == 1
 
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Spend `nonce` and run `effect` in one transaction; return what `effect` returns (SQL-1).
@@ -230,19 +225,16 @@ class SqliteStore:
         """
         connection = self._connections.mine()
         with transaction(connection):
-            now, until = self._clock.now(), expires_at + self._leeway
-            if until <= now:
-                raise NonceSpent
-            self.prune(connection, now)
-            (full,) = connection.execute(
-                "SELECT amount >= ? FROM kept", [self._capacity]
-            ).fetchone()
-            if not self.remember(connection, nonce, until):
-                raise NonceSpent
-            if full:
-                raise StoreFull
-            outcome = effect(Transaction(connection))
-        return outcome
+            self._enter(connection, nonce, expires_at)
+            return effect(Transaction(connection))
+
+    def _enter(self, connection: sqlite3.Connection, nonce: str, expires_at: float) -> None:
+        now, until = self._clock.now(), expires_at + self._leeway
+        self.prune(connection, now)
+        if not (until > now and self.remember(connection, nonce, until)):
+            raise NonceSpent(nonce)
+        if _one(connection, "SELECT amount > :room FROM kept", room=self._capacity):
+            raise StoreFull
 
     def claim_or_repeat(
         self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any], asked: str
@@ -256,25 +248,28 @@ class SqliteStore:
         Errors: as `claim`; NonceSpent when the nonce was spent by something else than `asked`.
         """
         connection = self._connections.mine()
-
-        def keep(tx: Transaction) -> Any:
-            told = effect(tx)
-            connection.execute(
-                "INSERT INTO outcomes (nonce, asked, outcome) VALUES (?, ?, ?)",
-                [nonce, asked, json.dumps({"told": told})],
-            )
-            return told
-
-        try:
-            return self.claim(nonce, expires_at, keep)
-        except NonceSpent:
-            rows = connection.execute(
-                "SELECT asked, outcome FROM outcomes WHERE nonce = ?", [nonce]
-            )
-            for who, outcome in rows.fetchall():
-                if who == asked:
-                    return json.loads(outcome)["told"]
-            raise
+        with transaction(connection):
+            try:
+                self._enter(connection, nonce, expires_at)
+            except NonceSpent:
+                told = _one(
+                    connection,
+                    """SELECT outcome FROM outcomes JOIN nonces USING (nonce)
+                    WHERE nonce = :nonce AND asked = :asked""",
+                    nonce=nonce,
+                    asked=asked,
+                )
+                if told is None:
+                    raise
+            else:
+                told = _one(
+                    connection,
+                    "INSERT INTO outcomes VALUES (:nonce, :asked, :outcome) RETURNING outcome",
+                    nonce=nonce,
+                    asked=asked,
+                    outcome=json.dumps(effect(Transaction(connection)), allow_nan=False),
+                )
+            return json.loads(told)
 
 
 class SqliteNotes:
