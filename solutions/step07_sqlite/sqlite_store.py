@@ -197,11 +197,13 @@ class SqliteStore:
     def claim(self, nonce: str, expires_at: float, effect: Callable[[Transaction], Any]) -> Any:
         """Spend `nonce` and run `effect` in one transaction; return what `effect` returns (SQL-1).
 
-        nonce, expires_at: as in step 06. effect: takes the Transaction. Whatever is raised goes
-        through, and then nothing has changed and the nonce is not spent (SQL-15); so with a commit
-        that fails.
-        Errors: NonceSpent for a nonce that is spent, or too old to be remembered; StoreFull when
-        `capacity` nonces are kept; StoreUnavailable as `transaction`.
+        nonce, expires_at: as in step 06; kept until `expires_at` plus the leeway. The clock is read
+        when the transaction has begun: who had to wait for his turn may have become too old.
+        effect: takes the Transaction. Whatever is raised goes through, and then nothing has changed
+        and the nonce is not spent (SQL-15); so with a commit that fails.
+        Errors: NonceSpent for a nonce that is spent, or too old to be remembered: its time is not
+        after now; StoreFull when `capacity` others are kept; StoreUnavailable as `transaction`. A
+        nonce that is spent is NonceSpent in a full store, too.
         """
         connection, until = self._connections.mine(), expires_at + self._leeway
         with transaction(connection):

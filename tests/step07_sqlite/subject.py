@@ -141,7 +141,7 @@ def open_while_held(parts: Any) -> dict[str, Any]:
 def transaction_that(parts: Any, *, does: str, word: str) -> dict[str, Any]:
     """Insert a word in a transaction that does something more; what is left, what was raised.
 
-    does: nothing, refuse, interrupt, look, full, held, nested, wrong.
+    does: nothing, refuse, interrupt, look, full, held, nested, nested and caught, wrong.
     """
     path = _file()
     with _opened(parts, path) as connection, _opened(parts, path, 0.0) as other:
@@ -189,6 +189,10 @@ def _then(parts: Any, connection: sqlite3.Connection, other: Any, does: str) -> 
         connection.execute("INSERT INTO t VALUES (?)", ("x" * 200_000,))
     if does == "wrong":
         connection.execute("SELECT nothing FROM nowhere")
+    if does == "nested and caught":
+        with suppress(RuntimeError), parts.sqlite_store.transaction(connection):
+            connection.execute("INSERT INTO t VALUES ('inner')")
+        return ["still open" if connection.in_transaction else "rolled back"]
     if does == "nested":
         with parts.sqlite_store.transaction(connection):
             connection.execute("INSERT INTO t VALUES ('inner')")
@@ -319,6 +323,31 @@ def _claim(store: Any, nonce: str, until: float, effect: Any) -> Any:
         return "failed"
     except KeyError:
         return "no such note"
+
+
+def waits(parts: Any, *, nonce: str, later: float) -> dict[str, Any]:
+    """Claim while another one holds the file; the clock moves just before the transaction begins.
+
+    later: seconds by which it moves, at the statement that begins the claim's transaction.
+    """
+    path, clock = _file_with_notes(parts), FrozenClock(START)
+    store = parts.sqlite_store.SqliteStore(path, clock, 10, 5, LONG)
+    moved = False
+
+    def listener(statement: str) -> None:
+        nonlocal moved
+        if not moved and statement.upper().startswith("BEGIN"):
+            moved = True
+            clock.advance(later)
+
+    parked.tell(listener)
+    try:
+        told = _claim(store, nonce, START + 60, lambda tx: (tx.delete("draft-1"), "done")[1])
+    finally:
+        parked.tell(None)
+    if not moved:
+        raise parked.NothingHeard("No transaction began.")
+    return {"told": told, "notes": _look(path)["notes"]}
 
 
 def rivals(parts: Any, *, nonce: str) -> dict[str, Any]:

@@ -33,9 +33,10 @@ def told(answer: dict[str, Any]) -> list[str]:
 
 def test_a_transaction_finds_the_whole_note(subject: Any, rng: Any) -> None:
     one, other = note(rng), note(rng)
-    actions = [["find", one[0]], ["find", other[0]], ["find", "absent"], ["find", "' OR 1 --"]]
+    asked = [one[0], other[0], "absent", "' OR 1 --", one[0].upper(), "n-%", one[0][:-1] + "_"]
+    actions = [["find", note_id] for note_id in asked]
     answer = subject.transact(notes=[one, other], actions=actions)
-    assert answer["told"] == [one, other, None, None]
+    assert answer["told"] == [one, other, None, None, None, None, None]
 
 
 def test_a_delete_takes_one_note_and_is_seen_at_once(subject: Any, rng: Any) -> None:
@@ -46,9 +47,11 @@ def test_a_delete_takes_one_note_and_is_seen_at_once(subject: Any, rng: Any) -> 
 
 def test_a_delete_that_matched_nothing_is_no_success(subject: Any, rng: Any) -> None:
     one = note(rng)
-    actions = [["delete", "absent"], ["delete", one[0]], ["delete", one[0]]]
+    wrong = ["absent", one[0].upper(), "n-%", one[0][:-1] + "_"]
+    actions = [["delete", note_id] for note_id in (*wrong, one[0], one[0])]
     answer = subject.transact(notes=[one], actions=actions)
-    assert answer == {"told": ["KeyError", "deleted", "KeyError"], "left": []}
+    told = [*["KeyError"] * len(wrong), "deleted", "KeyError"]
+    assert answer == {"told": told, "left": []}
 
 
 # 7.2
@@ -116,6 +119,9 @@ def test_a_mistake_in_a_statement_is_no_refusal(subject: Any, rng: Any) -> None:
 def test_a_transaction_inside_a_transaction_is_a_mistake(subject: Any, rng: Any) -> None:
     answer = subject.transaction_that(does="nested", word=word(rng))
     assert (answer["told"], answer["kept"]) == ("RuntimeError", [])
+    said = word(rng)
+    answer = subject.transaction_that(does="nested and caught", word=said)
+    assert answer == {"told": "done", "kept": [said], "seen": ["still open"], "open": False}
 
 
 # 7.4
@@ -225,6 +231,12 @@ def test_a_nonce_too_old_to_be_remembered_is_refused(subject: Any, rng: Any) -> 
     assert told(subject.play(steps=[{"advance": 64}, claim(word(rng))])) == ["later", "done"]
 
 
+def test_a_claim_that_waited_reads_the_clock_when_its_turn_has_come(subject: Any, rng: Any) -> None:
+    nonce = word(rng)
+    assert subject.waits(nonce=nonce, later=0) == {"told": "done", "notes": LEFT}
+    assert subject.waits(nonce=nonce, later=66) == {"told": "spent", "notes": ALL}
+
+
 def test_a_full_store_refuses_and_evicts_nothing(subject: Any, rng: Any) -> None:
     nonces, extra = [word(rng) for _ in range(3)], word(rng)
     full = [*map(claim, nonces), claim(extra, delete="draft-1"), claim(nonces[0])]
@@ -316,7 +328,10 @@ def test_a_missing_note_alone_proves_nothing(subject: Any, rng: Any) -> None:
     wrong_note = {"after": ["ONE", "OTHER"]}
     one_more = {"after": ["OTHER"]}
     a_new_one = {"after": ["TWO", "OTHER", "new"]}
-    for changes in (nobody, wrong_note, one_more, a_new_one):
+    another_for_it = {"after": ["TWO", "new"]}
+    never_there = {"before": ["TWO", "OTHER"], "after": ["TWO", "OTHER"]}
+    changed = [nobody, wrong_note, one_more, a_new_one, another_for_it, never_there]
+    for changes in changed:
         assert subject.prove(aftermath=story(rng, **changes)) == "rejected"
 
 
