@@ -7,6 +7,7 @@ import pytest
 
 from kit.commands import soak as command
 from kit.parts import ROOT, load, part_paths
+from soak import messages
 from soak import step07_sqlite as sqlite
 from soak import step09_symlinks as symlinks
 from soak.ledger import Ledger
@@ -81,3 +82,32 @@ def test_a_walk_that_guards_the_last_name_only_is_led_outside(tmp_path: Path) ->
     last = load(wrong_part("beneath", "only_the_last_name_is_guarded", tmp_path), "guards_last")
     wrong = symlinks.soak(last, 10.0, 7, lambda line: None).wrong
     assert any(sentence.startswith("walk, no links: something") for sentence in wrong)
+
+
+def strange_messages(parts: dict[str, Path]) -> Ledger:
+    return messages.soak(parts, 60.0, 7, lambda line: None, 3_000)
+
+
+def test_strange_messages_get_answers_of_the_protocol() -> None:
+    ledger = strange_messages(part_paths())
+    assert ledger.wrong == []
+    assert ledger.numbers["messages sent"] == 3_000
+    assert ledger.numbers["notes gone"] == ledger.numbers["deletions told"] > 0
+
+
+@pytest.mark.parametrize(
+    ("part", "find", "replace", "sentence"),
+    [
+        ("scope", "if isinstance(uri, str) else None", "", "an internal error"),
+        ("envelope", '"id" in message and not _is_id(message["id"])', "False", "no message"),
+    ],
+)
+def test_a_server_that_trusts_its_input_is_found_out(
+    tmp_path: Path, part: str, find: str, replace: str, sentence: str
+) -> None:
+    right = part_paths()[part]
+    assert find in right.read_text(encoding="utf-8")
+    spoilt = right.read_text(encoding="utf-8").replace(find, replace)
+    (tmp_path / f"{part}.py").write_text(spoilt, encoding="utf-8")
+    wrong = strange_messages({**part_paths(), part: tmp_path / f"{part}.py"}).wrong
+    assert any(sentence in each for each in wrong), wrong

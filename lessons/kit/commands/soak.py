@@ -11,20 +11,22 @@ from kit.parts import ROOT, load, part_paths
 SUMMARY = "run the long runs and balance their books"
 OPTIONS = {
     "STEP": "only this step, for example 07",
+    "WHAT": "messages sends strange messages to the whole server",
     "SECONDS": "for all of them together, default 600",
     "SEED": "a number, to repeat a run",
     "PARTS": "lessons soaks your own parts where they are finished",
 }
 
+WHOLE = ("messages",)  # soaks of the assembled server
+
 
 def run(options: dict[str, str]) -> int:
     """Soak; 0 when every book balances, 1 otherwise, 2 for a wrong option."""
-    names = sorted(path.stem for path in (ROOT / "tests" / "soak").glob("step*.py"))
-    step, seconds = options.get("STEP", ""), options.get("SECONDS", "600")
+    seconds = options.get("SECONDS", "600")
     seed = options.get("SEED", str(random.SystemRandom().randrange(2**32)))
-    chosen = [name for name in names if not step or name.startswith(f"step{step.zfill(2)}_")]
+    chosen = _chosen(options.get("STEP", ""), options.get("WHAT", ""))
     if not chosen:
-        print(f"There is no soak of step {step!r}; there is one of {_steps(names)}.")
+        print(f"There is no such soak. STEP is one of {_steps()}; WHAT is {', '.join(WHOLE)}.")
         return 2
     if not (seconds.isdecimal() and int(seconds) and seed.isdecimal()):
         print("SECONDS is a whole number above 0, SEED a whole number.", file=sys.stderr)
@@ -33,14 +35,28 @@ def run(options: dict[str, str]) -> int:
     balanced = True
     for left, name in zip(range(len(chosen), 0, -1), chosen, strict=True):
         soak = importlib.import_module(f"soak.{name}")
-        print(f"{name}: {soak.PROMISE}. SEED={seed}, {paths[soak.PART].relative_to(ROOT)}")
+        of = "the whole server" if name in WHOLE else paths[soak.PART].relative_to(ROOT)
+        print(f"{name}: {soak.PROMISE}. SEED={seed}, {of}", flush=True)
         share = max(1.0, (ends - time.monotonic()) / left)
-        balanced &= _told(soak.soak(load(paths[soak.PART]), share, int(seed), _say))
+        subject = paths if name in WHOLE else load(paths[soak.PART])
+        balanced &= _told(soak.soak(subject, share, int(seed), _say))
     return 0 if balanced else 1
 
 
-def _steps(names: list[str]) -> str:
-    return ", ".join(name[4:6] for name in names)
+def _names() -> list[str]:
+    return sorted(path.stem for path in (ROOT / "tests" / "soak").glob("step*.py"))
+
+
+def _chosen(step: str, what: str) -> list[str]:
+    """The modules of `tests/soak` to run: one step's, one of the whole server, or all."""
+    if what:
+        return [name for name in WHOLE if name == what and not step]
+    steps = [name for name in _names() if not step or name.startswith(f"step{step.zfill(2)}_")]
+    return steps if step else [*steps, *WHOLE]
+
+
+def _steps() -> str:
+    return ", ".join(name[4:6] for name in _names())
 
 
 def _say(line: str) -> None:
