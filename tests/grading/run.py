@@ -34,6 +34,7 @@ def grade(
     seed: int | None = None,
     debug: bool = False,
     patience: float | None = None,
+    stop: bool = False,
 ) -> Report:
     """Return the report on the parts in a folder.
 
@@ -41,6 +42,7 @@ def grade(
     default. checks: names of test functions, all of the steps' by default. timeout: seconds for
     everything, by default what an endless loop in every check would take. root: of the lab. seed:
     of the random cases. debug: in this terminal, unconfined. patience: seconds for one operation.
+    stop: at the first check that fails; those after it are unproven.
     Errors: RegistryBroken; ValueError when no check is chosen; a broken run is in the report.
     """
     house = House(root) if root else House()
@@ -50,6 +52,7 @@ def grade(
     limit = BEFORE + PER_CHECK * len(expected) if timeout is None else timeout
     command = _command(house, str(parts), expected)
     command += [] if patience is None else [f"--patience={patience}"]
+    command += ["-x"] if stop else []
     told, trouble = _run(command, house, _environment(seed, debug), None if debug else limit)
     if not trouble and told.problems:
         trouble = told.problems[0]

@@ -2,7 +2,10 @@
 
 import importlib
 import os
+import random
 import sys
+from functools import partial
+from typing import Any
 
 from kit.parts import ROOT
 
@@ -11,6 +14,8 @@ OPTIONS = {
     "STEP": "one step only, for example 02",
     "JOBS": "processes at work at a time, default one for each core",
     "ONLY": "properties by name, separated by commas, for example stubs,known-bad",
+    "MUTATE": "1 plants every single-point mutant in the solutions, 60 plants 60 of them",
+    "SEED": "of the choice of mutants, to repeat it",
 }
 
 
@@ -27,7 +32,23 @@ def run(options: dict[str, str]) -> int:
         os.environ.pop(name, None)
     step, only = options.get("STEP", ""), options.get("ONLY", "")
     try:
-        return int(gate.prove(ROOT, grade, step=step, only=only, jobs=int(jobs)))
+        mutants = _mutants(options.get("MUTATE", ""), options.get("SEED", ""))
+        return int(gate.prove(ROOT, grade, step=step, only=only, jobs=int(jobs), mutants=mutants))
     except (gate.NotUnderstood, registry.RegistryBroken) as refusal:
         print(refusal, file=sys.stderr)
         return 2
+
+
+def _mutants(mutate: str, seed: str) -> Any:
+    """The property that ``MUTATE=`` adds, or None. Errors: NotUnderstood."""
+    if not mutate:
+        return None
+    if not mutate.isdecimal() or (seed and not seed.isdecimal()):
+        gate = importlib.import_module("grading.prove.gate")
+        raise gate.NotUnderstood("MUTATE is 1 for all mutants or how many; SEED is a number.")
+    mutation = importlib.import_module("grading.prove.mutation")
+    outcome = importlib.import_module("grading.prove.outcome")
+    sample = int(mutate) if int(mutate) > 1 else 0
+    chosen = int(seed) if seed else random.SystemRandom().randrange(1_000_000)
+    prove = partial(mutation.mutants_are_rejected, sample=sample, seed=chosen)
+    return outcome.Property("mutants", prove, slow=True)

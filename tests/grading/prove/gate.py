@@ -24,16 +24,18 @@ def prove(
     step: str = "",
     only: str = "",
     jobs: int = 2,
+    mutants: Property | None = None,
     say: Callable[[str], None] = print,
 ) -> int:
     """Prove the lab at `root`; 0 when every chosen property holds, else 1.
 
     grade: `grading.run.grade` or a stand-in. step, only: as typed after ``STEP=`` and ``ONLY=``;
-    empty means all. jobs: how many programs run at a time. say: takes each line.
+    empty means all. jobs: how many programs run at a time. mutants: a property to prove beside
+    them. say: takes each line.
     Errors: NotUnderstood, RegistryBroken.
     """
     registry = read_registry(root / "lessons" / "lab.toml")
-    properties = chosen_properties(only)
+    properties = chosen_properties(only, (*PROPERTIES, *((mutants,) if mutants else ())))
     steps = registry.steps if not step else (registry.step(number_of(step)),)
     started = time.monotonic()
     with (
