@@ -127,8 +127,8 @@ def _of(node: ast.AST) -> Iterator[Change]:
             other = ast.Or() if isinstance(operator, ast.And) else ast.And()
             yield node, ast.unparse(ast.BoolOp(other, values))
             for dropped in range(len(values)):
-                left = values[:dropped] + values[dropped + 1 :]
-                yield node, ast.unparse(ast.BoolOp(operator, left) if left[1:] else left[0])
+                rest = values[:dropped] + values[dropped + 1 :]
+                yield node, ast.unparse(ast.BoolOp(operator, rest) if rest[1:] else rest[0])
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             yield node, ast.unparse(operand)
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in SWAPPED_OPERATORS:
@@ -137,8 +137,8 @@ def _of(node: ast.AST) -> Iterator[Change]:
             yield from ((node, repr(new)) for new in _other_values(value))
         case ast.Call(func=function, args=given, keywords=keywords):
             for dropped in range(len(keywords)):
-                left = keywords[:dropped] + keywords[dropped + 1 :]
-                yield node, ast.unparse(ast.Call(function, given, left))
+                kept = keywords[:dropped] + keywords[dropped + 1 :]
+                yield node, ast.unparse(ast.Call(function, given, kept))
         case (
             ast.If(test=ast.expr() as test)
             | ast.IfExp(test=ast.expr() as test)
