@@ -36,10 +36,11 @@ SHARED = "# with: "
 
 NO_GROUP = ("help", "lock")  # these two need no environment
 GROUPS = {
+    "bench": "interop bench",
     "browser": "browser",
     "lab": "notebook",
     "notebooks": "notebook",
-    "prove": "notebook dev interop",
+    "prove": "notebook dev interop bench",
 }
 GROUPS_BY_OPTION = {("demo", "CLIENT", "sdk"): "interop"}
 

@@ -7,6 +7,7 @@ a message or nothing comes out; hosts (stdio, HTTP) stand outside.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
@@ -74,6 +75,14 @@ class World:
     randomness: Randomness
     audience: str = "notes-lab"
     desk: Any = None
+
+
+@lru_cache(maxsize=256)  # to make a class takes longer than everything else in a round
+def choice_of(form: type[BaseModel], ids: tuple[str, ...]) -> type[BaseModel]:
+    """Return the form, a class below `form`, that offers these notes and asks for a yes."""
+    fields: Json = {"note_id": (Literal[ids], ...), "confirm": (bool, ...)}
+    made: type[BaseModel] = create_model("DeleteChoice", __base__=form, **fields)
+    return made
 
 
 class Parts:
@@ -232,11 +241,7 @@ class NotesDelete:
         return self._parts.server_half.input_required("tools/call", {QUESTION: question}, state)
 
     def _form(self, ids: tuple[str, ...]) -> type[BaseModel]:
-        fields: Json = {"note_id": (Literal[ids], ...), "confirm": (bool, ...)}
-        made: type[BaseModel] = create_model(
-            "DeleteChoice", __base__=self._parts.forms.Form, **fields
-        )
-        return made
+        return choice_of(self._parts.forms.Form, ids)
 
     def _read(self, retry: Any) -> Json:
         forms, world = self._parts.forms, self._world

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -308,7 +309,7 @@ def object_schema(model: type[BaseModel]) -> Json:
     Errors: ValueError for a model of which pydantic makes none, or that has no fields.
     """
     try:
-        schema = model.model_json_schema()
+        schema: Json = json.loads(_told_by_pydantic(model))
     except (PydanticUserError, KeyError) as error:  # KeyError: a reference to nothing
         raise ValueError(f"{model.__name__} has no JSON schema: {error}") from None
     if "$ref" in schema:  # a model that contains itself is its own definition
@@ -316,6 +317,11 @@ def object_schema(model: type[BaseModel]) -> Json:
     if "properties" not in schema:
         raise ValueError(f"{model.__name__}: a form is an object with fields.")
     return schema
+
+
+@lru_cache(maxsize=256)  # it takes longer than the rest of a round, and a class does not change
+def _told_by_pydantic(model: type[BaseModel]) -> str:
+    return json.dumps(model.model_json_schema())  # a text, so that nobody changes what is kept
 
 
 def inlined(declared: Json, definitions: Json) -> Json:

@@ -1,0 +1,1 @@
+"""What `make bench` measures, one module each; nothing in here is a test."""
