@@ -42,7 +42,10 @@ GROUPS = {
     "notebooks": "notebook",
     "prove": "notebook dev interop bench",
 }
-GROUPS_BY_OPTION = {("demo", "CLIENT", "sdk"): "interop"}
+GROUPS_BY_OPTION = {
+    ("demo", "CLIENT", "sdk"): "interop",
+    ("soak", "WHAT", "flakes"): GROUPS["prove"],
+}
 
 NETWORK_SIGNS = (
     "Failed to establish a new connection",

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from grading.verdicts import Report, Result
 from kit.commands import soak as command
 from kit.parts import ROOT, load, part_paths
-from soak import messages
+from soak import flakes, messages
 from soak import step07_sqlite as sqlite
 from soak import step09_symlinks as symlinks
 from soak.ledger import Ledger
@@ -111,3 +112,49 @@ def test_a_server_that_trusts_its_input_is_found_out(
     (tmp_path / f"{part}.py").write_text(spoilt, encoding="utf-8")
     wrong = strange_messages({**part_paths(), part: tmp_path / f"{part}.py"}).wrong
     assert any(sentence in each for each in wrong), wrong
+
+
+def judged(seed: int, flaky: str = "") -> Report:
+    """A report on three checks; the flaky one fails for an odd seed."""
+    names = ("one", "two", "three")
+    verdicts = {name: "fail" if name == flaky and seed % 2 else "pass" for name in names}
+    results = [Result(n, n, 1, "1.1", verdicts[n], "", (), 0.0) for n in names]
+    return Report(tuple(results), seed)
+
+
+def test_every_round_has_a_seed_of_its_own_and_runs_every_file_of_tests() -> None:
+    seeds: list[int] = []
+    files: list[Path] = []
+
+    def judge(seed: int) -> Report:
+        seeds.append(seed)
+        return judged(seed)
+
+    def tests(path: Path) -> str:
+        files.append(path)
+        return ""
+
+    ledger = flakes.soak(part_paths(), 60.0, 7, lambda line: None, 3, judge, tests)
+    assert ledger.wrong == [] and len(set(seeds)) == 3
+    assert ledger.numbers == {"rounds": 3, "checks judged": 9, "files of tests run": len(files)}
+    assert {path.name for path in files} == {p.name for p in Path(__file__).parent.glob("test_*")}
+
+
+def test_a_check_that_fails_now_and_then_is_named_with_its_seed() -> None:
+    ledger = flakes.soak(
+        part_paths(), 60.0, 7, lambda line: None, 8, lambda seed: judged(seed, "two"), lambda p: ""
+    )
+    assert 0 < len(ledger.wrong) < 8
+    assert all(sentence.startswith("two says “fail”, SEED=") for sentence in ledger.wrong)
+
+
+def test_a_file_of_tests_that_fails_is_named_with_what_failed() -> None:
+    ledger = flakes.soak(
+        part_paths(), 60.0, 7, lambda line: None, 1, judged, lambda path: "FAILED test_x"
+    )
+    assert "test_soak.py, in round 1: FAILED test_x" in ledger.wrong
+
+
+def test_what_takes_long_runs_only_when_it_is_asked_for() -> None:
+    assert command._chosen("", "flakes") == ["flakes"]
+    assert "flakes" not in command._chosen("", "") and "messages" in command._chosen("", "")

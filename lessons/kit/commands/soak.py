@@ -11,13 +11,14 @@ from kit.parts import ROOT, load, part_paths
 SUMMARY = "run the long runs and balance their books"
 OPTIONS = {
     "STEP": "only this step, for example 07",
-    "WHAT": "messages sends strange messages to the whole server",
+    "WHAT": "messages sends strange ones to the whole server; flakes runs every check again",
     "SECONDS": "for all of them together, default 600",
     "SEED": "a number, to repeat a run",
     "PARTS": "lessons soaks your own parts where they are finished",
 }
 
-WHOLE = ("messages",)  # soaks of the assembled server
+WHOLE = ("messages", "flakes")  # soaks of everything at once
+ASKED_FOR = ("flakes",)  # one round takes longer than most people wait
 
 
 def run(options: dict[str, str]) -> int:
@@ -52,7 +53,7 @@ def _chosen(step: str, what: str) -> list[str]:
     if what:
         return [name for name in WHOLE if name == what and not step]
     steps = [name for name in _names() if not step or name.startswith(f"step{step.zfill(2)}_")]
-    return steps if step else [*steps, *WHOLE]
+    return steps if step else [*steps, *(name for name in WHOLE if name not in ASKED_FOR)]
 
 
 def _steps() -> str:
