@@ -104,7 +104,7 @@ def test_a_header_that_comes_twice_is_refused(subject: Any, rng: Any) -> None:
 
 @pytest.mark.parametrize("text", ODD_TEXTS)
 def test_an_encoded_value_says_what_was_encoded(subject: Any, text: str, rng: Any) -> None:
-    for told in (text, word(rng) + text):
+    for told in (text, word(rng) + text, ""):
         assert subject.decode_value(value=encoded(told)) == told
 
 
@@ -432,6 +432,9 @@ def test_the_status_is_the_one_of_the_answer(subject: Any) -> None:
     message = request(name="x")
     del message["params"]["_meta"][CLIENT_CAPABILITIES]
     assert post(subject, message, answer=failed(-32602))["status"] == 400
+    for no_request in ("7", "null", "[7]", '"id"'):
+        told = post(subject, no_request, answer=failed(-32600))
+        assert (told["status"], told["body"]) == (400, failed(-32600))
 
 
 def test_initialize_needs_no_header_of_the_new_revision(subject: Any) -> None:
