@@ -32,7 +32,7 @@ Headers = tuple[tuple[str, str], ...]
 
 ENDPOINT = "/mcp"
 NAME_FIELD = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-STATUS = {
+_STATUS = {
     PARSE_ERROR: 400,
     INVALID_REQUEST: 400,
     HEADER_MISMATCH: 400,
@@ -83,6 +83,9 @@ def header(headers: Headers, name: str) -> str | None:
 
     Names ignore case (HTTP-6); spaces and tabs around the value are not part of it (EDGE-6).
     Errors: RpcError -32020 when it comes more than once (EDGE-11).
+
+    >>> header((("mcp-name", "notes_delete "),), "Mcp-Name")
+    'notes_delete'
     """
     values = [value.strip(" \t") for key, value in headers if key.lower() == name.lower()]
     if len(values) > 1:
@@ -166,12 +169,15 @@ def authenticate(headers: Headers, edge: Edge) -> Principal:
 def status_for(message: Any, answer: dict[str, Any]) -> int:
     """Return the HTTP status of an answer (HTTP-9, EDGE-9).
 
-    -32602 is 400 when the envelope lacks a ``_meta`` key, and 200 for what was dispatched.
+    message: as decoded, whatever it is; None when there was none. answer: result or error.
+    404 for an unknown method. 400 for what is no JSON, no request, a header mismatch, a missing
+    capability or an unsupported version. -32602 is 400 when the envelope lacks a ``_meta`` key.
+    200 for everything else: it was dispatched.
     """
     code = answer.get("error", {}).get("code")
     if code == INVALID_PARAMS and not _has_envelope(message):
         return 400
-    return STATUS.get(code, 200)
+    return _STATUS.get(code, 200)
 
 
 def _has_envelope(message: Any) -> bool:
@@ -182,10 +188,12 @@ def _has_envelope(message: Any) -> bool:
 def respond(request: HttpRequest, edge: Edge, server: Server) -> HttpResponse:
     """Return the response to one HTTP request.
 
-    The order is fixed (EDGE-10): path (EDGE-1), method (HTTP-14), Host and Origin, credentials,
-    media type (EDGE-13), JSON, headers against body; then the server. A notification gets 202 and
-    no body (HTTP-11). ``initialize`` comes from a client that knows no such headers; the server
-    tells it which versions there are (VER-4).
+    The order is fixed (EDGE-10): path, 404 (EDGE-1); method, 405 with ``Allow`` (HTTP-14); Host
+    and Origin; credentials; media type, 415 for another one, whatever its parameters (EDGE-13);
+    JSON; headers against body, for requests; then the server. What is turned away does not reach
+    it. An RpcError on the way becomes an answer by `server.failure`, an answer is sent as
+    ``application/json``. A notification gets 202 and no body (HTTP-11). ``initialize`` comes from a
+    client that knows no such headers; the server tells it which versions there are (VER-4).
     """
     message: Any = None
     try:

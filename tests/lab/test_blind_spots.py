@@ -4,6 +4,7 @@ The official conformance suite sees three of them: no MAC, no header check, any 
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,6 +15,7 @@ import pytest
 
 from kit.clock import FrozenClock
 from kit.parts import ROOT, part_paths
+from kit.registry import read_registry
 
 sys.path.insert(0, str(ROOT / "solutions"))
 demo: Any = importlib.import_module("demo")
@@ -119,3 +121,19 @@ def test_a_planted_fault_fails_its_checkpoint(fault: str) -> None:
     holds, shown = demo.hold(point, spoiled)
     assert not holds, shown
     assert "could not go on" not in shown
+
+
+SEEN_BY_THE_SUITE = {"no MAC", "no header check", "any version accepted"}
+ROW = re.compile(
+    r"^\| (?P<fault>[^|]+) \| (?P<suite>yes|no) \| (?P<step>\d\d) \| `(?P<check>\w+)` \|$"
+)
+
+
+def test_the_page_of_step_13_names_a_registered_check_for_each_fault() -> None:
+    page = (ROOT / "lessons" / "step13_ship" / "README.md").read_text(encoding="utf-8")
+    rows = [found for line in page.splitlines() if (found := ROW.match(line))]
+    assert [row["fault"] for row in rows] == list(FAULTS)
+    assert {row["fault"] for row in rows if row["suite"] == "yes"} == SEEN_BY_THE_SUITE
+    lab = read_registry()
+    for row in rows:
+        assert row["check"] in {check.test for check in lab.step(int(row["step"])).checks}
